@@ -1,0 +1,21 @@
+/** The errors that a caller catches by class; everything else is a RangeError, TypeError or SyntaxError. */
+
+/**
+ * A mistake in what the user asked for (a flag, a file, a configuration). Its message is one sentence that says what was
+ * found, what is allowed and what to do. The command line prints it without a stack and ends with `exitCode`.
+ */
+export class UserError extends Error {
+  override readonly name = "UserError";
+  /** 2: bad input; 1: the work ran and its result is bad (for example NaN log-probs). */
+  readonly exitCode: 1 | 2;
+
+  constructor(message: string, exitCode: 1 | 2 = 2) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** The GPU device is gone (driver reset, out of memory): nothing computed after this moment can be trusted. */
+export class DeviceLostError extends Error {
+  override readonly name = "DeviceLostError";
+}
