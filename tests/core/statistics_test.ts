@@ -1,0 +1,62 @@
+/** Tests of src/core/statistics.ts, pinned by hand values. */
+import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import {
+  mean,
+  median,
+  quantile,
+  sampleVariance,
+  wilsonInterval,
+} from "../../src/core/statistics.ts";
+
+Deno.test("mean() and sampleVariance() match hand values when the mean is large", () => {
+  assertEquals(mean([1, 2, 6]), 3);
+  assertEquals(sampleVariance([1, 2, 6]), 7); // (4 + 1 + 9) / 2
+  assertEquals(sampleVariance(new Float64Array([1e9 + 1, 1e9 + 2, 1e9 + 6])), 7);
+});
+
+Deno.test("quantile() interpolates linearly between order statistics", () => {
+  const values_N = [40, 10, 30, 20];
+  assertEquals(quantile(values_N, 0), 10);
+  assertEquals(quantile(values_N, 1), 40);
+  assertEquals(median(values_N), 25);
+  // h = 3 * 0.9 = 2.7: 30 + 0.7 * 10. One product and one sum of numbers below 64 round to within 2^-46.
+  assertAlmostEquals(quantile(values_N, 0.9), 37, 2 ** -46);
+  assertEquals(values_N, [40, 10, 30, 20]);
+  assertEquals(median([7]), 7);
+  assertEquals(median([Infinity, Infinity, 0]), Infinity);
+});
+
+Deno.test("statistics are NaN when a value is NaN", () => {
+  assert(Number.isNaN(mean([1, NaN])));
+  assert(Number.isNaN(sampleVariance([1, NaN])));
+  assert(Number.isNaN(quantile([1, 2, NaN], 0)));
+});
+
+Deno.test("statistics refuse samples that are too small", () => {
+  assertThrows(() => mean([]), RangeError, "0 values");
+  assertThrows(() => median([]), RangeError, "0 values");
+  assertThrows(() => sampleVariance([1]), RangeError, "at least 2");
+  assertThrows(() => quantile([1], 1.1), RangeError, "q=1.1");
+  assertThrows(() => quantile([1], NaN), RangeError, "q=NaN");
+});
+
+Deno.test("wilsonInterval() matches values worked out by hand", () => {
+  // n = 10, p = 0.5: center 0.5, half width 1.96 sqrt(0.025 + 0.009604) / 1.38416 = 0.263408.
+  const half = wilsonInterval(5, 10);
+  assertAlmostEquals(half.low, 0.236592, 1e-5);
+  assertAlmostEquals(half.high, 0.763408, 1e-5);
+  // p = 0: high = (z²/n) / (1 + z²/n) = 0.38416 / 1.38416.
+  const none = wilsonInterval(0, 10);
+  assertEquals([none.rate, none.low], [0, 0]);
+  assertAlmostEquals(none.high, 0.38416 / 1.38416, 1e-12);
+  const all = wilsonInterval(10, 10);
+  assertEquals([all.rate, all.high], [1, 1]);
+  assertAlmostEquals(all.low, 1 / 1.38416, 1e-12);
+});
+
+Deno.test("wilsonInterval() refuses counts that are no counts", () => {
+  assertThrows(() => wilsonInterval(0, 0), RangeError, "0 trials");
+  assertThrows(() => wilsonInterval(3, 2), RangeError, "3 successes in 2 trials");
+  assertThrows(() => wilsonInterval(-1, 2), RangeError);
+  assertThrows(() => wilsonInterval(0.5, 2), RangeError);
+});
