@@ -66,7 +66,7 @@ export function parseArgs(args: string[], options: ParseOptions = {}): Args {
     }
     const name = longNames.get(token.name) ?? token.name;
     const isBoolean = boolean.includes(name);
-    const isText = string.includes(name);
+    const isText = name !== "_" && string.includes(name);
     const next = tokens[index + 1];
     let value: string | number | boolean;
     if (token.value !== undefined) {

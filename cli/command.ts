@@ -1,0 +1,35 @@
+/** What a command is: a summary, flags as data, and a function that returns plain data and its text. */
+import type { COMMON_FLAGS, Flags, FlagValues } from "./flags.ts";
+
+/** What a command hands back. Progress and remarks go to stderr while it runs. */
+export interface Outcome {
+  /** Printed on stdout with `--json`: plain data, keys in camelCase. */
+  readonly document: unknown;
+  /** Printed on stdout without `--json`. */
+  readonly text: string;
+  /** 0 by default; 1 where the work was done and its result is bad (a violated check, NaN log-probs). */
+  readonly exitCode?: 0 | 1;
+}
+
+/** One command of `agentrl`, in the file `cli/commands/NAME.ts`. */
+export interface Command<F extends Flags = Flags> {
+  /** The command's own flags; `--json`, `--seed` and `--help` are added. */
+  readonly flags: F;
+  /** Names of the positional arguments; one in brackets may be left out, and a last one that ends in `…` repeated. */
+  readonly positionals?: readonly string[];
+  /** Does the work. */
+  run(
+    flags: FlagValues<F & typeof COMMON_FLAGS>,
+    positionals: readonly string[],
+  ): Promise<Outcome>;
+}
+
+/**
+ * Types a command's `run` by its flags.
+ *
+ * @param command The command.
+ * @returns The same object, in the form that the registry holds.
+ */
+export function defineCommand<const F extends Flags>(command: Command<F>): Command {
+  return command;
+}

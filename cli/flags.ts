@@ -1,0 +1,231 @@
+/** Flags as data: a command declares them once, and the parser, the help text and the types of the values follow. */
+import { parseArgs } from "@std/cli";
+import { UserError } from "../src/core/errors.ts";
+import { suggestName } from "../src/core/nearest.ts";
+
+interface FlagBase {
+  /** One sentence for `--help`. */
+  readonly help: string;
+}
+
+/** Free text, or one of `choices`. */
+export interface StringFlag extends FlagBase {
+  readonly kind: "string";
+  readonly default?: string;
+  readonly choices?: readonly string[];
+  readonly required?: true;
+}
+
+/** A number, or an integer, from `min` to `max` (both allowed). */
+export interface NumberFlag extends FlagBase {
+  readonly kind: "integer" | "number";
+  readonly default?: number;
+  readonly min?: number;
+  readonly max?: number;
+  readonly required?: true;
+}
+
+/** True where it is given. */
+export interface BooleanFlag extends FlagBase {
+  readonly kind: "boolean";
+}
+
+/** A text that may be given many times; values come in the order of the command line. */
+export interface ListFlag extends FlagBase {
+  readonly kind: "list";
+}
+
+/** One flag; its name is the key in {@linkcode Flags}. */
+export type Flag = StringFlag | NumberFlag | BooleanFlag | ListFlag;
+
+/** Flags by name. `maxGradNorm` is written `--max-grad-norm` on the command line. */
+export type Flags = Readonly<Record<string, Flag>>;
+
+type Given<F, T> = F extends { required: true } | { default: string | number } ? T : T | undefined;
+
+type ValueOf<F extends Flag> = F extends BooleanFlag ? boolean
+  : F extends ListFlag ? readonly string[]
+  : F extends NumberFlag ? Given<F, number>
+  : F extends { choices: readonly (infer Choice)[] } ? Given<F, Choice>
+  : Given<F, string>;
+
+/** The type of the parsed values: undefined only where a flag has no default and is not required. */
+export type FlagValues<F extends Flags> = { readonly [Name in keyof F]: ValueOf<F[Name]> };
+
+/** The flags that every command takes. */
+export const COMMON_FLAGS = {
+  json: { kind: "boolean", help: "print one JSON document on stdout and nothing else there" },
+  seed: {
+    kind: "integer",
+    default: 0,
+    min: 0,
+    max: 2 ** 32 - 1,
+    help: "seed of every random stream",
+  },
+  help: { kind: "boolean", help: "print this text" },
+} as const satisfies Flags;
+
+/** `maxGradNorm` as it is written on the command line: `--max-grad-norm`. */
+export function flagOnCommandLine(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+function describeRange({ kind, min, max }: NumberFlag): string {
+  const noun = kind === "integer" ? "an integer" : "a number";
+  if (min !== undefined && max !== undefined) return `${noun} from ${min} to ${max}`;
+  if (min !== undefined) return `${noun} of at least ${min}`;
+  if (max !== undefined) return `${noun} of at most ${max}`;
+  return noun;
+}
+
+function parseNumber(written: string, text: string, flag: NumberFlag): number {
+  const pattern = flag.kind === "integer"
+    ? /^[-+]?\d+$/
+    : /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?$/i;
+  const value = pattern.test(text) ? Number(text) : NaN;
+  const exact = flag.kind === "integer" ? Number.isSafeInteger(value) : Number.isFinite(value);
+  const { min = -Infinity, max = Infinity } = flag;
+  if (!exact || value < min || value > max) {
+    throw new UserError(`${written} must be ${describeRange(flag)}, found "${text}"`);
+  }
+  return value;
+}
+
+function parseValue(name: string, given: unknown, flag: Flag): unknown {
+  if (flag.kind === "boolean") return given === true;
+  if (flag.kind === "list") return given;
+  const written = flagOnCommandLine(name);
+  if (given === undefined) {
+    if (flag.required) throw new UserError(`${written} is required: ${flag.help}`);
+    return flag.default;
+  }
+  const text = String(given);
+  if (flag.kind !== "string") return parseNumber(written, text, flag);
+  if (flag.choices !== undefined && !flag.choices.includes(text)) {
+    const suggestion = suggestName(text, flag.choices);
+    const allowed = flag.choices.join(", ");
+    throw new UserError(
+      `${written} must be one of ${allowed}, found "${text}"` +
+        (suggestion.startsWith("did") ? `: ${suggestion}` : ""),
+    );
+  }
+  return text;
+}
+
+function refuseEmpty(given: unknown, name: string): void {
+  const values = Array.isArray(given) ? given : [given];
+  if (values.includes("")) {
+    const written = flagOnCommandLine(name);
+    throw new UserError(
+      `${written} needs a value, found none (write ${written}=-1 where it begins with "-")`,
+    );
+  }
+}
+
+/** What {@linkcode parseFlags} returns. */
+export interface ParsedFlags<F extends Flags> {
+  readonly flags: FlagValues<F>;
+  /** The arguments that belong to no flag. */
+  readonly positionals: readonly string[];
+}
+
+/**
+ * Parses the arguments of a command.
+ *
+ * @param args The arguments after the command's name.
+ * @param declared The command's flags, the common ones among them. With `--help` nothing is required.
+ * @returns The values, complete and checked, and the positional arguments.
+ * @throws {UserError} When a flag is unknown, has no value or a value that is not allowed, or is required and missing.
+ */
+export function parseFlags<const F extends Flags>(
+  args: readonly string[],
+  declared: F,
+): ParsedFlags<F> {
+  const names = new Map(Object.keys(declared).map((name) => [flagOnCommandLine(name), name]));
+  const ofKind = (wanted: (flag: Flag) => boolean) =>
+    [...names].filter(([, name]) => wanted(declared[name] as Flag)).map(([written]) =>
+      written.slice(2)
+    );
+  const parsed = parseArgs([...args], {
+    boolean: ofKind((flag) => flag.kind === "boolean"),
+    string: ["_", ...ofKind((flag) => flag.kind !== "boolean")],
+    collect: ofKind((flag) => flag.kind === "list"),
+    alias: { help: "h" },
+    unknown: (argument, key) => {
+      if (key === undefined) return true; // A positional argument.
+      const written = argument.split("=", 1)[0] ?? argument;
+      throw new UserError(`unknown flag ${written}: ${suggestName(written, [...names.keys()])}`);
+    },
+  });
+  const values: Record<string, unknown> = {};
+  for (const [written, name] of names) {
+    const given = parsed[written.slice(2)];
+    refuseEmpty(given, name);
+    const flag = declared[name] as Flag;
+    const optional = parsed.help === true && given === undefined && flag.kind !== "boolean";
+    values[name] = optional ? undefined : parseValue(name, given, flag);
+  }
+  return { flags: values as FlagValues<F>, positionals: parsed._.map(String) };
+}
+
+/** Columns of help texts: the width that every terminal has. */
+const HELP_COLUMNS = 80;
+
+/**
+ * Lays out a table of two columns in 80 columns, the right one wrapped at words.
+ *
+ * @param rows Pairs of a name and its description.
+ * @returns Lines, each ending without a line break.
+ */
+export function formatTable(rows: readonly (readonly [string, string])[]): string[] {
+  const left = Math.min(38, Math.max(0, ...rows.map(([name]) => name.length)) + 4);
+  const lines: string[] = [];
+  for (const [name, description] of rows) {
+    let line = `  ${name}`.padEnd(left);
+    if (line.length > left) {
+      lines.push(line);
+      line = " ".repeat(left);
+    }
+    for (const word of description.split(" ")) {
+      if (line.length + 1 + word.length > HELP_COLUMNS) {
+        lines.push(line);
+        line = " ".repeat(left);
+      }
+      line += line.length === left ? word : ` ${word}`;
+    }
+    lines.push(line);
+  }
+  return lines;
+}
+
+function describeFlag(flag: Flag): string {
+  const notes: string[] = [];
+  if (flag.kind === "string" && flag.choices !== undefined) notes.push(flag.choices.join(" | "));
+  if (flag.kind === "integer" || flag.kind === "number") notes.push(describeRange(flag));
+  if (flag.kind === "list") notes.push("may be repeated");
+  if ("required" in flag) notes.push("required");
+  if ("default" in flag) notes.push(`default ${flag.default}`);
+  return notes.length === 0 ? flag.help : `${flag.help} (${notes.join("; ")})`;
+}
+
+const PLACEHOLDERS = {
+  boolean: "",
+  integer: " N",
+  number: " X",
+  string: " TEXT",
+  list: " TEXT",
+} as const satisfies Record<Flag["kind"], string>;
+
+/**
+ * The lines about the flags in a help text.
+ *
+ * @param declared The flags.
+ * @returns One entry a flag, in 80 columns.
+ */
+export function formatFlags(declared: Flags): string[] {
+  return formatTable(
+    Object.entries(declared).map(([name, flag]) =>
+      [`${flagOnCommandLine(name)}${PLACEHOLDERS[flag.kind]}`, describeFlag(flag)] as const
+    ),
+  );
+}

@@ -1,0 +1,17 @@
+/** Every command: its line in `agentrl --help` and how its module is loaded. A start loads one command only. */
+import type { Command } from "./command.ts";
+
+/** A command before it is loaded. */
+export interface CommandEntry {
+  /** One line, at most 64 characters. */
+  readonly summary: string;
+  readonly load: () => Promise<{ readonly command: Command }>;
+}
+
+/** The commands by name, in the order in which a newcomer needs them. `test` is the launcher's own. */
+export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
+  info: {
+    summary: "the WebGPU adapter, its limits and features, the versions",
+    load: () => import("./commands/info.ts"),
+  },
+};

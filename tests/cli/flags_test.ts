@@ -1,0 +1,76 @@
+/** Tests of cli/flags.ts. */
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { COMMON_FLAGS, type Flags, formatFlags, parseFlags } from "../../cli/flags.ts";
+import { UserError } from "../../src/core/errors.ts";
+
+const DECLARED = {
+  algo: { kind: "string", choices: ["reinforce", "grpo"], default: "grpo", help: "algorithm" },
+  out: { kind: "string", required: true, help: "folder of the run" },
+  maxGradNorm: { kind: "number", min: 0, help: "norm clip" },
+  set: { kind: "list", help: "one configuration value" },
+  ...COMMON_FLAGS,
+} as const satisfies Flags;
+
+Deno.test("parseFlags() returns typed values when all is well", () => {
+  const { flags, positionals } = parseFlags(
+    ["a b", "--out", "x y", "--max-grad-norm=1e-3", "--set", "a=1", "--set=b=-2", "--json"],
+    DECLARED,
+  );
+  const norm: number | undefined = flags.maxGradNorm;
+  const algorithm: "reinforce" | "grpo" = flags.algo;
+  assertEquals([norm, algorithm, flags.out, flags.seed, flags.json, flags.help], [
+    1e-3,
+    "grpo",
+    "x y",
+    0,
+    true,
+    false,
+  ]);
+  assertEquals(flags.set, ["a=1", "b=-2"]);
+  assertEquals(positionals, ["a b"]);
+});
+
+Deno.test("parseFlags() says what was found and what is allowed when a value is bad", () => {
+  const cases: readonly (readonly [readonly string[], string])[] = [
+    [[], "--out is required: folder of the run"],
+    [["--out"], "--out needs a value"],
+    [["--out", "--json"], "--out needs a value"],
+    [["--out=x", "--seed", "1.5"], '--seed must be an integer from 0 to 4294967295, found "1.5"'],
+    [["--out=x", "--seed=-1"], 'found "-1"'],
+    [["--out=x", "--seed", "4294967296"], 'found "4294967296"'],
+    [["--out=x", "--seed", "0x10"], 'found "0x10"'],
+    [
+      ["--out=x", "--max-grad-norm=-1"],
+      '--max-grad-norm must be a number of at least 0, found "-1"',
+    ],
+    [["--out=x", "--max-grad-norm", "NaN"], 'found "NaN"'],
+    [["--out=x", "--max-grad-norm", "1e999"], 'found "1e999"'],
+    [["--out=x", "--algo", "grop"], 'reinforce, grpo, found "grop": did you mean "grpo"?'],
+    [
+      ["--out=x", "--maxGradNorm", "1"],
+      'unknown flag --maxGradNorm: did you mean "--max-grad-norm"?',
+    ],
+    [["--out=x", "--sede=3"], 'unknown flag --sede: did you mean "--seed"?'],
+    [["--out=x", "-x"], "unknown flag -x"],
+    [["--out=x", "--_", "y"], "unknown flag --_"],
+    [["--out=x", "--__proto__", "y"], "unknown flag --__proto__"],
+  ];
+  for (const [args, sentence] of cases) {
+    const error = assertThrows(() => parseFlags(args, DECLARED), UserError, sentence);
+    assertEquals(error.exitCode, 2);
+  }
+});
+
+Deno.test("parseFlags() requires nothing when help is asked for", () => {
+  assertEquals(parseFlags(["--help"], DECLARED).flags.help, true);
+  assertEquals(parseFlags(["-h"], DECLARED).flags.help, true);
+});
+
+Deno.test("formatFlags() names every flag with its range in 80 columns", () => {
+  const lines = formatFlags(DECLARED);
+  assert(lines.every((line) => line.length <= 80));
+  const text = lines.join("\n");
+  for (const part of ["--max-grad-norm X", "reinforce | grpo", "default grpo", "required"]) {
+    assertStringIncludes(text, part);
+  }
+});
