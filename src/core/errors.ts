@@ -5,10 +5,12 @@
  * found, what is allowed and what to do. The command line prints it without a stack and ends with `exitCode`.
  */
 export class UserError extends Error {
+  /** The class, by which it is known across workers too. */
   override readonly name = "UserError";
   /** 2: bad input; 1: the work ran and its result is bad (for example NaN log-probs). */
   readonly exitCode: 1 | 2;
 
+  /** Takes the sentence for the user and the exit code. */
   constructor(message: string, exitCode: 1 | 2 = 2) {
     super(message);
     this.exitCode = exitCode;
@@ -17,5 +19,6 @@ export class UserError extends Error {
 
 /** The GPU device is gone (driver reset, out of memory): nothing computed after this moment can be trusted. */
 export class DeviceLostError extends Error {
+  /** The class, by which it is known across workers too. */
   override readonly name = "DeviceLostError";
 }

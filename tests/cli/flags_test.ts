@@ -50,7 +50,7 @@ Deno.test("parseFlags() says what was found and what is allowed when a value is 
       ["--out=x", "--maxGradNorm", "1"],
       'unknown flag --maxGradNorm: did you mean "--max-grad-norm"?',
     ],
-    [["--out=x", "--sede=3"], 'unknown flag --sede: did you mean "--seed"?'],
+    [["--out=x", "--seeed=3"], 'unknown flag --seeed: did you mean "--seed"?'],
     [["--out=x", "-x"], "unknown flag -x"],
     [["--out=x", "--_", "y"], "unknown flag --_"],
     [["--out=x", "--__proto__", "y"], "unknown flag --__proto__"],

@@ -1,0 +1,80 @@
+/** Files that appear whole or not at all: written under a temporary name in the same folder, synced, renamed. */
+import { UserError } from "../core/errors.ts";
+
+function writeWhole(path: string, parts: Iterable<Uint8Array>): void {
+  const file = Deno.openSync(path, { write: true, createNew: true });
+  try {
+    for (const part of parts) {
+      let rest = part;
+      while (rest.length > 0) rest = rest.subarray(file.writeSync(rest));
+    }
+    // The bytes must be on disk before the name is: a rename may survive a power cut that the bytes do not.
+    file.syncSync();
+  } finally {
+    file.close();
+  }
+}
+
+/**
+ * Writes a file from parts so that readers, and a later start after a crash, see the old content or the new one and never a mixture.
+ *
+ * @param path Where the file goes; its folder must exist.
+ * @param parts The content, piece by piece; where the iteration throws, nothing changes.
+ * @throws {UserError} When the folder is missing or may not be written, or the disk is full.
+ */
+export function writeFilePartsAtomic(path: string, parts: Iterable<Uint8Array>): void {
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`;
+  try {
+    writeWhole(temporary, parts);
+    Deno.renameSync(temporary, path);
+  } catch (error) {
+    removeIfThere(temporary);
+    throw asUserError(error, `Cannot write ${path}`);
+  }
+}
+
+/**
+ * Writes a file so that readers, and a later start after a crash, see the old content or the new one and never a mixture.
+ *
+ * @param path Where the file goes; its folder must exist.
+ * @param content Text (written as UTF-8) or bytes.
+ * @throws {UserError} When the folder is missing or may not be written, or the disk is full.
+ */
+export function writeFileAtomic(path: string, content: string | Uint8Array): void {
+  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+  writeFilePartsAtomic(path, [bytes]);
+}
+
+function removeIfThere(path: string): void {
+  try {
+    Deno.removeSync(path);
+  } catch (error) {
+    // A second failure (the folder is gone) must not hide the first one.
+    if (!(error instanceof Error)) throw error;
+  }
+}
+
+/**
+ * Turns an error of the file system into a sentence for the user.
+ *
+ * @param error What was caught.
+ * @param attempt What was attempted, for example `Cannot write runs/a/config.json`.
+ * @returns A UserError where the file system refused, else the error itself (a mistake of ours keeps its stack).
+ */
+export function asUserError(error: unknown, attempt: string): unknown {
+  if (error instanceof UserError || !(error instanceof Error)) return error;
+  const reasons: readonly (readonly [new () => Error, string])[] = [
+    [Deno.errors.NotFound, "there is no such file or folder"],
+    [Deno.errors.PermissionDenied, "this user may not do that there"],
+    [Deno.errors.NotCapable, "the command was started without the permission"],
+    [Deno.errors.AlreadyExists, "something of that name is there already"],
+    [Deno.errors.NotADirectory, "a part of the path is a file"],
+    [Deno.errors.IsADirectory, "it is a folder"],
+  ];
+  const known = reasons.find(([errorClass]) => error instanceof errorClass);
+  if (known !== undefined) return new UserError(`${attempt}: ${known[1]}`);
+  // What the operating system refuses otherwise (disk full, read-only file system, name too long) says so itself.
+  return /\(os error \d+\)/.test(error.message)
+    ? new UserError(`${attempt}: ${error.message}`)
+    : error;
+}
