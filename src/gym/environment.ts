@@ -1,0 +1,73 @@
+/** What an environment is: the interface that users implement and that the rollout drivers play. */
+
+/** What a rollout driver needs to know of an environment before it starts. */
+export interface EnvironmentSpec {
+  /** The token that ends a call of the policy. */
+  readonly callEnd: number;
+  /** A call also ends at this many tokens, whatever they are; at least 1. */
+  readonly maxCallTokens: number;
+  /** An episode ends after at most this many calls; at least 1. */
+  readonly maxTurns: number;
+  /** No episode has more tokens than this, prompt, calls and observations together: it sizes the KV cache. */
+  readonly maxEpisodeTokens: number;
+  /** Tasks are numbered 0 to taskCount - 1. */
+  readonly taskCount: number;
+}
+
+/** What an environment answers to one call. */
+export interface StepResult {
+  /** Token ids that the policy reads next; empty when the episode is done. */
+  readonly observation: readonly number[];
+  /** Whether the episode has ended with this call. */
+  readonly done: boolean;
+}
+
+/** What every environment tells about an episode; an environment of its own adds fields (see `BugFixInfo`). */
+export interface EpisodeInfo {
+  /** The name of the task. */
+  readonly task: string;
+  /** Calls made. */
+  readonly turns: number;
+  /** Calls that were no valid call. */
+  readonly malformed: number;
+  /** Why the episode ended, in the environment's own words, for example "submit" or "budget"; null while it runs. */
+  readonly stop: string | null;
+  /** Each call as readable text. */
+  readonly calls: readonly string[];
+}
+
+/**
+ * An environment over token ids. It plays one episode at a time: `reset` starts one, `step` takes one call of the policy,
+ * and after the step that is `done`, `reward` and `info` tell how it went. The rollout driver makes one environment a
+ * slot, so it takes a factory, `() => new MyEnvironment()`.
+ *
+ * Everything that a step answers must follow from the task and the calls alone: then an episode can be replayed.
+ */
+export interface Environment<Info extends EpisodeInfo = EpisodeInfo> {
+  readonly spec: EnvironmentSpec;
+  /**
+   * Starts an episode.
+   * @param task 0 to spec.taskCount - 1.
+   * @returns The token ids of the prompt, at least one.
+   */
+  reset(task: number): readonly number[];
+  /**
+   * Takes one call, which ended as `isCallComplete` says. A failure of the environment itself (not of the call) is an
+   * error that throws or rejects, never an observation or a reward.
+   */
+  step(call: readonly number[]): StepResult | Promise<StepResult>;
+  /** The reward of the episode that has ended. */
+  reward(): number;
+  /** What happened in the episode so far. */
+  info(): Info;
+}
+
+/**
+ * Whether the policy has finished its call: at the token `callEnd`, or at `maxCallTokens` tokens whatever they are.
+ *
+ * @param spec The environment's spec.
+ * @param call The tokens that the policy has written since the last observation.
+ */
+export function isCallComplete(spec: EnvironmentSpec, call: readonly number[]): boolean {
+  return call.length >= spec.maxCallTokens || call.at(-1) === spec.callEnd;
+}
