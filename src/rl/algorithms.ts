@@ -1,0 +1,108 @@
+/** The algorithms, each a record that composes an advantage, a surrogate and an aggregation; a new objective is one more record. */
+import type { SurrogateKind } from "../reference/policy_loss.ts";
+import {
+  groupCenteredAdvantage,
+  groupStandardizedAdvantage,
+  leaveOneOutAdvantage,
+  movingBaselineAdvantage,
+} from "./advantage.ts";
+import type { AggregationMode } from "./aggregate.ts";
+
+/** What an advantage may read. */
+export interface AdvantageInput {
+  readonly rewards_B: ArrayLike<number>;
+  /** Group of every episode; the episodes of one problem share an id. */
+  readonly groupId_B: ArrayLike<number>;
+  /** The moving baseline before the batch; a trainer keeps it between steps, also for algorithms that do not use it. */
+  readonly baseline: number;
+}
+
+/** The advantages of a batch and the moving baseline after it. */
+export interface AdvantageOutput {
+  readonly advantage_B: Float64Array;
+  readonly baseline: number;
+}
+
+/** A policy-gradient algorithm. */
+export interface Algorithm {
+  /** How it is written in prose. */
+  readonly title: string;
+  /** True: problems drawn without replacement, a group of episodes each. False: episodes of tasks drawn with replacement. */
+  readonly grouped: boolean;
+  readonly advantage: (input: AdvantageInput) => AdvantageOutput;
+  readonly surrogate: SurrogateKind;
+  /** The aggregation where the user names none; `constant` also needs its constant. */
+  readonly aggregation: AggregationMode;
+}
+
+function grouped(
+  advantage: (rewards_B: ArrayLike<number>, groupId_B: ArrayLike<number>) => Float64Array,
+): Algorithm["advantage"] {
+  return ({ rewards_B, groupId_B, baseline }) => ({
+    advantage_B: advantage(rewards_B, groupId_B),
+    baseline,
+  });
+}
+
+const movingBaseline: Algorithm["advantage"] = ({ rewards_B, baseline }) =>
+  movingBaselineAdvantage(rewards_B, baseline);
+
+/** REINFORCE with a moving baseline (Williams 1992). */
+export const REINFORCE: Algorithm = {
+  title: "REINFORCE",
+  grouped: false,
+  advantage: movingBaseline,
+  surrogate: "reinforce",
+  aggregation: "token_mean",
+};
+
+/** PPO's clipped surrogate (Schulman et al. 2017, arXiv:1707.06347) with the moving baseline in the critic's place. */
+export const PPO: Algorithm = {
+  title: "PPO-clip (no critic)",
+  grouped: false,
+  advantage: movingBaseline,
+  surrogate: "clipped",
+  aggregation: "token_mean",
+};
+
+/**
+ * GRPO (Shao et al. 2024, arXiv:2402.03300). The paper averages within each episode first (`seq_mean_token_mean`); the
+ * default here is the token mean, which does not reward long failures.
+ */
+export const GRPO: Algorithm = {
+  title: "GRPO",
+  grouped: true,
+  advantage: grouped(groupStandardizedAdvantage),
+  surrogate: "clipped",
+  aggregation: "token_mean",
+};
+
+/** Dr. GRPO (Liu et al. 2025, arXiv:2503.20783): neither the standard deviation nor the length divides. */
+export const DR_GRPO: Algorithm = {
+  title: "Dr. GRPO",
+  grouped: true,
+  advantage: grouped(groupCenteredAdvantage),
+  surrogate: "clipped",
+  aggregation: "constant",
+};
+
+/** RLOO (Ahmadian et al. 2024, arXiv:2402.14740): REINFORCE with the leave-one-out baseline, a sum over each episode. */
+export const RLOO: Algorithm = {
+  title: "RLOO",
+  grouped: true,
+  advantage: grouped(leaveOneOutAdvantage),
+  surrogate: "reinforce",
+  aggregation: "seq_mean_token_sum",
+};
+
+/** Every algorithm under the name that the command line and configurations use. */
+export const ALGORITHMS = {
+  reinforce: REINFORCE,
+  ppo: PPO,
+  grpo: GRPO,
+  drgrpo: DR_GRPO,
+  rloo: RLOO,
+} as const satisfies Readonly<Record<string, Algorithm>>;
+
+/** Name of an algorithm. */
+export type AlgorithmName = keyof typeof ALGORITHMS;
