@@ -4,8 +4,11 @@ import { requireIndices, requireSizes } from "./shape.ts";
 
 /** Where each packed row stands, and the sizes of the heads (D = H · K). */
 export interface AttentionOptions {
+  /** N, packed rows. */
   readonly rowCount: number;
+  /** H. */
   readonly headCount: number;
+  /** K, even. */
   readonly headWidth: number;
   /** Row at which the episode of each row begins; row n sees the rows startOfEpisode[n] … n. */
   readonly startOfEpisode_N: ArrayLike<number>;

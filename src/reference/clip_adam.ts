@@ -34,6 +34,7 @@ export function clipFactor(norm: number, maxNorm: number): number {
 
 /** Weights and both moments as flat arrays of one length. */
 export interface AdamState {
+  /** All parameters. */
   readonly weight_W: ArrayLike<number>;
   /** Exponential mean of the clipped gradients; 0 before the first step. */
   readonly m_W: ArrayLike<number>;
@@ -43,8 +44,11 @@ export interface AdamState {
 
 /** What {@link clipAdam} returns. */
 export interface ClipAdamResult {
+  /** Weights after the step. */
   readonly weight_W: Float64Array;
+  /** First moment after the step. */
   readonly m_W: Float64Array;
+  /** Second moment after the step. */
   readonly v_W: Float64Array;
   /** Norm of the gradient before the clip. */
   readonly gradNorm: number;

@@ -1,10 +1,13 @@
 /** Embedding: x[n] = weight[ids[n]], a row of the table for every token. */
 import { requireIndices, requireSizes } from "./shape.ts";
 
-/** Sizes of an embedding: N tokens looked up in a table of V rows of width D. */
+/** Sizes of an embedding. */
 export interface EmbeddingShape {
+  /** N, tokens that are looked up. */
   readonly rowCount: number;
+  /** D, columns of the table. */
   readonly width: number;
+  /** V, rows of the table. */
   readonly vocabularySize: number;
 }
 

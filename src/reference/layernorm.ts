@@ -4,14 +4,17 @@ import { requireSizes } from "./shape.ts";
 /** Added to the variance before the square root; PyTorch's default. */
 export const LAYERNORM_EPS = 1e-5;
 
-/** N rows of width D. */
+/** Sizes of a layer normalization. */
 export interface LayernormShape {
+  /** N, packed rows. */
   readonly rowCount: number;
+  /** D, columns that are normalized together. */
   readonly width: number;
 }
 
 /** What {@link layernormForward} returns; mean and rstd are what the backward reads. */
 export interface LayernormResult {
+  /** The normalized rows. */
   readonly y_ND: Float64Array;
   /** Mean of each row. */
   readonly mean_N: Float64Array;
@@ -61,8 +64,11 @@ export function layernormForward(
 
 /** The three gradients of a layer normalization. */
 export interface LayernormGradient {
+  /** Gradient of the input. */
   readonly dx_ND: Float64Array;
+  /** Gradient of the gain. */
   readonly dgain_D: Float64Array;
+  /** Gradient of the bias. */
   readonly dbias_D: Float64Array;
 }
 

@@ -2,10 +2,13 @@
 import { gelu, geluDerivative } from "./gelu.ts";
 import { requireSizes } from "./shape.ts";
 
-/** N rows from I input columns to O output columns; the weight is stored as O rows of I. */
+/** Sizes of a linear layer; the weight is stored as O rows of I. */
 export interface LinearShape {
+  /** N. */
   readonly rowCount: number;
+  /** I, columns of the input and of the weight. */
   readonly inputWidth: number;
+  /** O, columns of the output and rows of the weight. */
   readonly outputWidth: number;
 }
 
@@ -72,8 +75,11 @@ export function linearForward(x_NI: ArrayLike<number>, options: LinearOptions): 
 
 /** The gradients of a linear layer. A residual's own gradient is dy_NO itself. */
 export interface LinearGradient {
+  /** Gradient of the input. */
   readonly dx_NI: Float64Array;
+  /** Gradient of the weight. */
   readonly dweight_OI: Float64Array;
+  /** Gradient of the bias, whether the forward had one or not. */
   readonly dbias_O: Float64Array;
 }
 

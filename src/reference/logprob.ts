@@ -4,7 +4,9 @@ import { requireIndices, requireSizes } from "./shape.ts";
 
 /** N rows of logits over V tokens, with the token whose log-prob is asked for in each row. */
 export interface LogprobOptions {
+  /** N, packed rows. */
   readonly rowCount: number;
+  /** V. */
   readonly vocabularySize: number;
   /** Token ids in [0, V). */
   readonly target_N: ArrayLike<number>;
@@ -14,8 +16,11 @@ export interface LogprobOptions {
 
 /** The head that turns hidden states of width D into logits: logits = h Wᵀ + b. */
 export interface HeadOptions {
+  /** D, columns of the hidden states. */
   readonly width: number;
+  /** Weight of the head. */
   readonly weight_VD: ArrayLike<number>;
+  /** Bias of the head. */
   readonly bias_V: ArrayLike<number>;
 }
 
@@ -31,7 +36,9 @@ export interface LogprobResult {
 
 /** Gradients that arrive at the two outputs of a log-prob. */
 export interface LogprobOutputGradient {
+  /** Gradient of the log-prob of each row. */
   readonly dlogp_N: ArrayLike<number>;
+  /** Gradient of the entropy of each row. */
   readonly dentropy_N: ArrayLike<number>;
 }
 
@@ -117,8 +124,11 @@ export function logprobForward(
 
 /** The gradients of {@link logprobForward}. */
 export interface LogprobGradient {
+  /** Gradient of the hidden states. */
   readonly dh_ND: Float64Array;
+  /** Gradient of the head's weight. */
   readonly dweight_VD: Float64Array;
+  /** Gradient of the head's bias. */
   readonly dbias_V: Float64Array;
 }
 

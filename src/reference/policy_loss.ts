@@ -27,10 +27,13 @@ export interface PolicyLossTokens {
 
 /** What the loss is made of. */
 export interface PolicyLossOptions {
+  /** Which term every token contributes. */
   readonly surrogate: SurrogateKind;
-  /** The ratio is clipped to [1 − clipLow, 1 + clipHigh]. */
+  /** Distance of the lower clip from 1: the ratio is clipped to [1 − clipLow, 1 + clipHigh]. */
   readonly clipLow: number;
+  /** Distance of the upper clip from 1; at least 0. */
   readonly clipHigh: number;
+  /** Estimator of the KL divergence to the reference. */
   readonly klKind: KlKind;
   /** 0 leaves the KL term out. */
   readonly klCoef: number;
@@ -40,14 +43,19 @@ export interface PolicyLossOptions {
 
 /** The loss and its gradient for the two per-token quantities that depend on the weights. */
 export interface PolicyLossResult {
+  /** Value of the loss; no measure of progress. */
   readonly loss: number;
+  /** dloss/dlogp of each token. */
   readonly dlogp_N: Float64Array;
+  /** dloss/dentropy of each token. */
   readonly dentropy_N: Float64Array;
 }
 
 /** A value and its derivative with respect to the log-prob of the policy. */
 export interface ValueAndDerivative {
+  /** The value. */
   readonly value: number;
+  /** Derivative of the value for log π. */
   readonly derivative: number;
 }
 

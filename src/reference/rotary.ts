@@ -4,10 +4,13 @@ import { requireSizes } from "./shape.ts";
 /** The slowest pair turns about this many times slower than the fastest one; the value of the paper. */
 export const ROTARY_BASE = 10000;
 
-/** N rows of H heads of width K; K is even. */
+/** Sizes of the heads that are turned. */
 export interface RotaryShape {
+  /** N, packed rows. */
   readonly rowCount: number;
+  /** H. */
   readonly headCount: number;
+  /** K, even. */
   readonly headWidth: number;
 }
 

@@ -4,12 +4,17 @@ import { embeddingBackward, embeddingForward } from "./embedding.ts";
 import { layernormBackward, layernormForward, type LayernormResult } from "./layernorm.ts";
 import { linearBackward, linearForward, type LinearResult } from "./linear.ts";
 
-/** Sizes of a decoder; F, the feed-forward width, is 4 D in TinyAgent. */
+/** Sizes of a decoder of this kind. */
 export interface TinyAgentShape {
+  /** L. */
   readonly layerCount: number;
+  /** D, width of the residual stream; a multiple of `headCount`. */
   readonly width: number;
+  /** H. */
   readonly headCount: number;
+  /** F, 4 D in TinyAgent. */
   readonly feedForwardWidth: number;
+  /** V. */
   readonly vocabularySize: number;
 }
 
@@ -18,6 +23,7 @@ export type NamedArrays = Readonly<Record<string, ArrayLike<number>>>;
 
 /** N packed tokens: episodes one after another, without pad rows. */
 export interface PackedTokens {
+  /** Token ids in [0, V). */
   readonly ids_N: ArrayLike<number>;
   /** Row at which the episode of each row begins. */
   readonly startOfEpisode_N: ArrayLike<number>;
@@ -26,21 +32,30 @@ export interface PackedTokens {
 }
 
 /** What one block stores for its backward, in the order of computation. */
-interface BlockActivations {
+export interface BlockActivations {
+  /** The residual stream before the block. */
   readonly x_ND: ArrayLike<number>;
+  /** Normalization before the attention. */
   readonly ln1: LayernormResult;
+  /** Queries, keys and values before the rotary turn. */
   readonly qkv_N3D: Float64Array;
+  /** Output of the attention before its projection. */
   readonly o_ND: Float64Array;
+  /** The residual stream between attention and feed-forward. */
   readonly mid_ND: Float64Array;
+  /** Normalization before the feed-forward. */
   readonly ln2: LayernormResult;
+  /** The widened layer, before and after its GELU. */
   readonly fc: LinearResult;
 }
 
 /** What {@link tinyAgentForward} returns; `blocks`, `x_ND` and `ln` are for its backward. */
 export interface TinyAgentActivations {
+  /** One entry per block, in order. */
   readonly blocks: readonly BlockActivations[];
   /** The residual stream after the last block. */
   readonly x_ND: Float64Array;
+  /** The final layer normalization. */
   readonly ln: LayernormResult;
   /** Hidden states after the final layer normalization, the input of the head. */
   readonly hidden_ND: Float64Array;
@@ -48,8 +63,11 @@ export interface TinyAgentActivations {
   readonly logits_NV: Float64Array;
 }
 
-interface ModelOptions {
+/** The model's sizes and the tokens it runs over. */
+export interface ModelOptions {
+  /** Sizes of the model. */
   readonly shape: TinyAgentShape;
+  /** Packed episodes. */
   readonly tokens: PackedTokens;
 }
 

@@ -101,7 +101,9 @@ export function movingBaselineAdvantage(
 
 /** Shape of per-token rewards: B episodes of T columns. */
 export interface RewardShape {
+  /** B. */
   readonly episodeCount: number;
+  /** T. */
   readonly columnCount: number;
 }
 

@@ -17,6 +17,7 @@ const MIN_DENOMINATOR = 1e-8;
 
 /** The mask's shape and the mode. */
 export interface AggregationOptions {
+  /** Which of the four. */
   readonly mode: AggregationMode;
   /** B: all episodes of the batch count, also those whose mask is empty. */
   readonly episodeCount: number;

@@ -10,6 +10,7 @@ import type { AggregationMode } from "./aggregate.ts";
 
 /** What an advantage may read. */
 export interface AdvantageInput {
+  /** Reward of every episode. */
   readonly rewards_B: ArrayLike<number>;
   /** Group of every episode; the episodes of one problem share an id. */
   readonly groupId_B: ArrayLike<number>;
@@ -19,7 +20,9 @@ export interface AdvantageInput {
 
 /** The advantages of a batch and the moving baseline after it. */
 export interface AdvantageOutput {
+  /** Advantage of every episode. */
   readonly advantage_B: Float64Array;
+  /** The moving baseline for the next batch. */
   readonly baseline: number;
 }
 
@@ -29,7 +32,9 @@ export interface Algorithm {
   readonly title: string;
   /** True: problems drawn without replacement, a group of episodes each. False: episodes of tasks drawn with replacement. */
   readonly grouped: boolean;
+  /** Turns the rewards of a batch into advantages. */
   readonly advantage: (input: AdvantageInput) => AdvantageOutput;
+  /** The term that every token contributes to the loss. */
   readonly surrogate: SurrogateKind;
   /** The aggregation where the user names none; `constant` also needs its constant. */
   readonly aggregation: AggregationMode;

@@ -15,11 +15,11 @@ const OPTIONS: PolicyLossOptions = {
   entropyCoef: 0,
 };
 
-/** Ratios 2, ½, 1 and, masked, e⁹; the first is clipped (A > 0), the second is not (A > 0). */
+/** Ratios 2, ¼, 1 and, masked, e⁹; the first is clipped (A > 0), the second is not (A > 0). */
 const TOKENS: PolicyLossTokens = {
   logp_N: [-1, -1, -1, 0],
   entropy_N: [0.3, 0.6, 0.9, 100],
-  oldLogp_N: [-1 - Math.log(2), -1 + Math.log(2), -1, -9],
+  oldLogp_N: [-1 - Math.log(2), -1 + Math.log(4), -1, -9],
   refLogp_N: [-1, -1 - Math.log(2), -1, -50],
   advantage_N: [1, 1, -1, 1],
   weight_N: [0.25, 0.25, 0.25, 0],
@@ -29,14 +29,14 @@ const TOKENS: PolicyLossTokens = {
 Deno.test("policyStatistics() gives hand values over the trained tokens", () => {
   const statistics = policyStatistics(TOKENS, OPTIONS);
   const kl2 = 2 - 1 - Math.log(2);
-  const klHalf = 0.5 - 1 + Math.log(2);
+  const klQuarter = 0.25 - 1 + Math.log(4);
   assertAlmostEquals(statistics.entropy, 0.6, 1e-15);
-  assertAlmostEquals(statistics.approxKl, (kl2 + klHalf) / 3, 1e-15);
-  assertAlmostEquals(statistics.approxKlMax, kl2, 1e-15);
+  assertAlmostEquals(statistics.approxKl, (kl2 + klQuarter) / 3, 1e-15);
+  assertAlmostEquals(statistics.approxKlMax, klQuarter, 1e-15);
   assertAlmostEquals(statistics.clipFraction, 1 / 3, 1e-15);
-  assertAlmostEquals(statistics.ratioMin, 0.5, 1e-15);
+  assertAlmostEquals(statistics.ratioMin, 0.25, 1e-15);
   assertAlmostEquals(statistics.ratioMax, 2, 1e-15);
-  assertAlmostEquals(statistics.klRef, klHalf / 3, 1e-15);
+  assertAlmostEquals(statistics.klRef, (0.5 - 1 + Math.log(2)) / 3, 1e-15);
   assert(statistics.loss === policyLoss(TOKENS, OPTIONS).loss);
 });
 
