@@ -1,31 +1,18 @@
 /** Reads the golden files (PyTorch, float64, stored as float32) and packs their batch of 32 episodes. */
+import { parseSafetensors } from "../../src/model/safetensors.ts";
 
 const FOLDER = new URL("../golden/", import.meta.url);
 
 /** A tensor of a golden file, widened to float64. */
 export type GoldenTensors = Readonly<Record<string, Float64Array>>;
 
-interface Entry {
-  readonly dtype: "F32" | "I32";
-  readonly data_offsets: readonly [number, number];
-}
-
-/** All tensors of tests/golden/NAME.safetensors: a length, a JSON header, then the bytes. */
+/** All tensors of tests/golden/NAME.safetensors. */
 export function readGolden(name: string): GoldenTensors {
-  const bytes = Deno.readFileSync(new URL(`${name}.safetensors`, FOLDER));
-  const headerBytes = Number(new DataView(bytes.buffer).getBigUint64(0, true));
-  const data = bytes.slice(8 + headerBytes).buffer;
-  const header: Record<string, Entry> = JSON.parse(
-    new TextDecoder().decode(bytes.subarray(8, 8 + headerBytes)),
+  const fileName = `${name}.safetensors`;
+  const { tensors } = parseSafetensors(Deno.readFileSync(new URL(fileName, FOLDER)), fileName);
+  return Object.fromEntries(
+    [...tensors].map(([key, { data }]) => [key, Float64Array.from(data)]),
   );
-  const tensors: Record<string, Float64Array> = {};
-  for (const [key, entry] of Object.entries(header)) {
-    if (key === "__metadata__") continue;
-    const [begin, end] = entry.data_offsets;
-    const Kind = entry.dtype === "F32" ? Float32Array : Int32Array;
-    tensors[key] = Float64Array.from(new Kind(data, begin, (end - begin) / 4));
-  }
-  return tensors;
 }
 
 /** The losses, gradient norms and statistics of golden.json, in full float64. */
