@@ -148,7 +148,7 @@ export function compileGym(gym: Gym, preset: PresetName): CompiledGym {
 /** A row of `observation_O8` or `prompt_T8` as tokens. */
 function tokensOfRow(rows_R8: Uint32Array, row: number): number[] {
   const start = row * TOKEN_ROW_WORDS;
-  return [...rows_R8.subarray(start + 1, start + 1 + Number(rows_R8[start]))];
+  return [...rows_R8.subarray(start + 1, start + 1 + rows_R8[start])];
 }
 
 /** Plays the table exactly as a kernel does: the host's twin of the resident rollout's environment. */
@@ -194,7 +194,7 @@ export class CompiledEnvironment implements Environment<BugFixInfo> {
   step(call: readonly number[]): StepResult {
     if (this.#stop !== null) throw new Error("Cannot step: the episode has ended; reset it");
     const entry = this.#table.transition_SC[this.#state * CALL_COLUMNS + callIndex(call)];
-    const { nextState, observation, submits } = unpackTransition(Number(entry));
+    const { nextState, observation, submits } = unpackTransition(entry);
     this.#state = nextState;
     this.#calls.push([...call]);
     if (submits) this.#stop = "submit";
@@ -209,7 +209,7 @@ export class CompiledEnvironment implements Environment<BugFixInfo> {
 
   info(): BugFixInfo {
     return bugFixInfo({
-      task: `${this.#table.taskNames[this.#task]}`,
+      task: this.#table.taskNames[this.#task],
       calls: this.#calls,
       stop: this.#stop,
       verdict: {

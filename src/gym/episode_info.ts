@@ -76,7 +76,7 @@ export function splitCalls(ids: ArrayLike<number>, owners: ArrayLike<number>): n
   for (let t = 0; t < ids.length; t++) {
     if (owners[t] !== OWNER.policy) continue;
     if (owners[t - 1] !== OWNER.policy) calls.push([]);
-    calls.at(-1)?.push(Number(ids[t]));
+    calls[calls.length - 1].push(ids[t]);
   }
   return calls;
 }

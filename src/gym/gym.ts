@@ -35,7 +35,7 @@ export function reachableSources(task: Task): readonly string[] {
  * of a second). Afterwards nothing waits for a test: environments answer at once.
  *
  * @param tasks Default all 30; their order numbers them.
- * @param runner Default a runner of its own, which is closed afterwards.
+ * @param runner Default a new one; it is closed afterwards.
  * @throws {Error} When the test worker crashes: a crash is never a verdict.
  * @example
  * ```ts

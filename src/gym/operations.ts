@@ -16,13 +16,13 @@ const REPAIRS: Readonly<Record<RepairName, Repair>> = {
   fix_init: {
     pattern: /let acc = (\d+);/,
     rewrite: () => "let acc = 0;",
-    words: ([, start]) => ["acc", `${start}`],
+    words: ([, start]) => ["acc", start],
   },
   // A limit belongs to what it allows.
   fix_comparison: {
     pattern: /return (\w+) (<=?) (\w+);/,
     rewrite: ([, left, , right]) => `return ${left} <= ${right};`,
-    words: ([, , comparison]) => [`${comparison}`],
+    words: ([, , comparison]) => [comparison],
   },
   // Nothing divided by nothing is 0 here.
   add_zero_guard: {
@@ -34,7 +34,7 @@ const REPAIRS: Readonly<Record<RepairName, Repair>> = {
   swap_minmax: {
     pattern: /Math\.(min|max)\((.+), Math\.(min|max)\(/,
     rewrite: ([, outer, end, inner]) => `Math.${inner}(${end}, Math.${outer}(`,
-    words: ([, outer, , inner]) => [`${outer}`, `${inner}`],
+    words: ([, outer, , inner]) => [outer, inner],
   },
   // The end of a range is exclusive already; the word after `range` says by how much it falls short.
   fix_range_end: {

@@ -55,14 +55,14 @@ export function makeRepairMdp(): RepairMdp {
   const reward_SA = new Float64Array(S * A);
   const add = (state: number, action: number, next: number, probability: number) => {
     const i = (state * A + action) * S;
-    transition_SAS[i + next] = (transition_SAS[i + next] ?? 0) + probability;
+    transition_SAS[i + next] += probability;
   };
   const goOn = (state: number, action: number, nexts: readonly (readonly [number, number])[]) => {
     add(state, action, DONE, BUDGET_EXHAUSTED);
     for (const [next, share] of nexts) add(state, action, next, (1 - BUDGET_EXHAUSTED) * share);
   };
   for (const state of [UNREAD, READ, MISSED, FAILING] as const) {
-    const hit = REPAIR_PROBABILITY[state] ?? 0;
+    const hit = REPAIR_PROBABILITY[state];
     goOn(state, ACT_READ, [[READ, 1]]);
     goOn(state, ACT_EDIT, [[FIXED, hit], [MISSED, 1 - hit]]);
     goOn(state, ACT_TEST, [[state === READ ? READ : FAILING, 1]]);
@@ -125,44 +125,41 @@ export interface PolicyEvaluation {
  */
 export function evaluatePolicy(mdp: RepairMdp, policy_SA: Float64Array): PolicyEvaluation {
   const { transition_SAS, reward_SA } = mdp;
-  const at = (values: Float64Array, i: number) => values[i] ?? NaN;
   const actions = REPAIR_ACTIONS.map((_, action) => action);
   // The matrix I - P_π and r_π; `done` is left out, so the matrix has an inverse.
   const states = REPAIR_STATES.map((_, state) => state).filter((state) => state !== DONE);
   const sumOver = (state: number, term: (row: number) => number) =>
-    actions.reduce((sum, a) => sum + at(policy_SA, state * A + a) * term(state * A + a), 0);
+    actions.reduce((sum, a) => sum + policy_SA[state * A + a] * term(state * A + a), 0);
   const matrix = states.map((s) =>
-    states.map((t) => Number(s === t) - sumOver(s, (row) => at(transition_SAS, row * S + t)))
+    states.map((t) => Number(s === t) - sumOver(s, (row) => transition_SAS[row * S + t]))
   );
-  const transposed = states.map((s) => states.map((t) => matrix[t]?.[s] ?? NaN));
-  const value = solve(matrix, states.map((s) => sumOver(s, (row) => at(reward_SA, row))));
+  const transposed = states.map((s) => states.map((t) => matrix[t][s]));
+  const value = solve(matrix, states.map((s) => sumOver(s, (row) => reward_SA[row])));
   const visits = solve(transposed, states.map((s) => Number(s === UNREAD)));
   const value_S = Float64Array.from([...value, 0]);
   const q_SA = reward_SA.map((reward, row) =>
-    value_S.reduce((sum, v, t) => sum + at(transition_SAS, row * S + t) * v, reward)
+    value_S.reduce((sum, v, t) => sum + transition_SAS[row * S + t] * v, reward)
   );
-  return { j: at(value_S, UNREAD), value_S, q_SA, visits_S: Float64Array.from([...visits, 0]) };
+  return { j: value_S[UNREAD], value_S, q_SA, visits_S: Float64Array.from([...visits, 0]) };
 }
 
-/** x with matrix · x = right, by Gaussian elimination with partial pivoting. */
+/** x with matrix · x = right, by Gauss-Jordan elimination with partial pivoting. */
 function solve(matrix: readonly (readonly number[])[], right: readonly number[]): number[] {
-  const rows = matrix.map((row, i) => [...row, right[i] ?? NaN]);
+  const rows = matrix.map((row, i) => [...row, right[i]]);
   const n = rows.length;
-  const at = (row: number, column: number) => rows[row]?.[column] ?? NaN;
   for (let column = 0; column < n; column++) {
     let pivot = column;
     for (let row = column + 1; row < n; row++) {
-      if (Math.abs(at(row, column)) > Math.abs(at(pivot, column))) pivot = row;
+      if (Math.abs(rows[row][column]) > Math.abs(rows[pivot][column])) pivot = row;
     }
-    const pivotRow = rows[pivot] ?? [];
-    [rows[pivot], rows[column]] = [rows[column] ?? [], pivotRow];
+    [rows[pivot], rows[column]] = [rows[column], rows[pivot]];
     for (let row = 0; row < n; row++) {
       if (row === column) continue;
-      const factor = at(row, column) / at(column, column);
-      rows[row] = (rows[row] ?? []).map((x, k) => x - factor * (pivotRow[k] ?? NaN));
+      const factor = rows[row][column] / rows[column][column];
+      rows[row] = rows[row].map((x, k) => x - factor * rows[column][k]);
     }
   }
-  return rows.map((row, i) => (row[n] ?? NaN) / (row[i] ?? NaN));
+  return rows.map((row, i) => row[n] / row[i]);
 }
 
 /**
@@ -178,7 +175,7 @@ export function policyGradient(mdp: RepairMdp, logits_SA: Float64Array): Float64
   const { value_S, q_SA, visits_S } = evaluatePolicy(mdp, policy_SA);
   return policy_SA.map((probability, row) => {
     const state = Math.floor(row / A);
-    return (visits_S[state] ?? NaN) * probability * ((q_SA[row] ?? NaN) - (value_S[state] ?? NaN));
+    return visits_S[state] * probability * (q_SA[row] - value_S[state]);
   });
 }
 
@@ -213,9 +210,8 @@ export function sampleEpisodes(mdp: RepairMdp, options: {
     for (let state = UNREAD; state !== DONE;) {
       const action = pick(policy_SA.subarray(state * A, (state + 1) * A), uniform());
       const row = state * A + action;
-      const i = episode * S * A + row;
-      visits_BSA[i] = (visits_BSA[i] ?? 0) + 1;
-      returns_B[episode] = (returns_B[episode] ?? 0) + (mdp.reward_SA[row] ?? 0);
+      visits_BSA[episode * S * A + row] += 1;
+      returns_B[episode] += mdp.reward_SA[row];
       state = pick(mdp.transition_SAS.subarray(row * S, (row + 1) * S), uniform());
     }
   }

@@ -1,7 +1,7 @@
 /** Runs the tests of a program for real, in an isolated worker without permissions and with a time limit. */
 import type { TestCase } from "./tasks.ts";
 // As text, so that starting the worker needs no permission to read the file.
-import WORKER_SOURCE from "./test_worker.ts" with { type: "text" };
+import WORKER_SOURCE from "./test_worker.js" with { type: "text" };
 
 /** Far above the 2 ms that a program of the gym takes: only an endless loop meets it, also on a busy machine. */
 const DEFAULT_TIME_LIMIT_MS = 5000;
@@ -27,7 +27,7 @@ interface Turn {
 /**
  * Runs programs against tests, one after the other in one worker, each distinct pair of program and tests once.
  *
- * The worker has no permissions and every source its own V8 context (test_worker.ts), so a source can neither read a
+ * The worker has no permissions and every source its own V8 context (test_worker.js), so a source can neither read a
  * file, reach the network, nor touch another source's run. A program that does not finish within the time limit fails
  * the test it hangs in and those after it, and its worker is replaced. Not covered: a program that exhausts memory ends
  * the whole process.
@@ -119,7 +119,7 @@ export class TestRunner {
   async #startWorker(name: string): Promise<Worker> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const url = URL.createObjectURL(
-      new Blob([this.#workerSource], { type: "application/typescript" }),
+      new Blob([this.#workerSource], { type: "text/javascript" }),
     );
     const worker = new Worker(url, WORKER_OPTIONS);
     worker.onmessage = () => resolve();
