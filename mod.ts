@@ -13,3 +13,20 @@ export {
   sampleVariance,
   wilsonInterval,
 } from "./src/core/statistics.ts";
+export {
+  parseSafetensors,
+  requireTensor,
+  serializeSafetensors,
+  type Tensor,
+  type TensorFile,
+  type TensorRequirement,
+} from "./src/model/safetensors.ts";
+export {
+  ALGORITHM_DEFAULTS,
+  type AlgorithmName,
+  COMMON_DEFAULTS,
+  type ConfigSources,
+  episodesPerStep,
+  resolveConfig,
+  type TrainConfig,
+} from "./src/rl/config.ts";

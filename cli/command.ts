@@ -13,13 +13,13 @@ export interface Outcome {
 
 /** One command of `agentrl`, in the file `cli/commands/NAME.ts`. */
 export interface Command<F extends Flags = Flags> {
-  /** The command's own flags; `--json`, `--seed` and `--help` are added. */
+  /** The command's own flags; `--json`, `--seed` and `--help` are added where they are not declared here. */
   readonly flags: F;
   /** Names of the positional arguments; one in brackets may be left out, and a last one that ends in `…` repeated. */
   readonly positionals?: readonly string[];
   /** Does the work. */
   run(
-    flags: FlagValues<F & typeof COMMON_FLAGS>,
+    flags: FlagValues<F & Omit<typeof COMMON_FLAGS, keyof F>>,
     positionals: readonly string[],
   ): Promise<Outcome>;
 }

@@ -3,7 +3,7 @@ import denoConfig from "../deno.json" with { type: "json" };
 import { DeviceLostError, UserError } from "../src/core/errors.ts";
 import { suggestName } from "../src/core/nearest.ts";
 import type { Command } from "./command.ts";
-import { COMMON_FLAGS, formatFlags, formatTable, parseFlags } from "./flags.ts";
+import { COMMON_FLAGS, type Flags, formatFlags, formatTable, parseFlags } from "./flags.ts";
 import { COMMANDS } from "./registry.ts";
 
 function overview(): string {
@@ -19,6 +19,11 @@ function overview(): string {
   ].join("\n");
 }
 
+/** The command's flags, then the common ones that it does not declare itself. */
+function flagsOf(command: Command): Flags {
+  return { ...command.flags, ...COMMON_FLAGS, ...command.flags };
+}
+
 function helpOf(name: string, command: Command): string {
   const usage = ["cli/agentrl", name, ...(command.positionals ?? []), "[flags]"].join(" ");
   return [
@@ -26,7 +31,7 @@ function helpOf(name: string, command: Command): string {
     "",
     `Usage: ${usage}`,
     "",
-    ...formatFlags({ ...command.flags, ...COMMON_FLAGS }),
+    ...formatFlags(flagsOf(command)),
   ].join("\n");
 }
 
@@ -45,14 +50,14 @@ async function runCommand(name: string, args: readonly string[]): Promise<number
   const entry = COMMANDS[name];
   if (entry === undefined) throw new UserError("the command is not registered");
   const { command } = await entry.load();
-  const { flags, positionals } = parseFlags(args, { ...command.flags, ...COMMON_FLAGS });
-  if (flags.help) {
+  const { flags, positionals } = parseFlags(args, flagsOf(command));
+  if (flags.help === true) {
     console.log(helpOf(name, command));
     return 0;
   }
   checkPositionals(positionals, command.positionals);
   const outcome = await command.run(flags, positionals);
-  console.log(flags.json ? JSON.stringify(outcome.document) : outcome.text);
+  console.log(flags.json === true ? JSON.stringify(outcome.document) : outcome.text);
   return outcome.exitCode ?? 0;
 }
 

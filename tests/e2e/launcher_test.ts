@@ -1,0 +1,137 @@
+/** Tests of cli/agentrl as a user starts it: from anywhere, through links, with bad input, and where Deno is missing. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { fileURLToPath } from "node:url";
+
+const LAUNCHER = fileURLToPath(new URL("../../cli/agentrl", import.meta.url));
+
+interface Result {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the launcher and waits for its end. */
+async function run(
+  args: readonly string[],
+  options: { launcher?: string; cwd?: string; env?: Record<string, string>; clearEnv?: boolean } =
+    {},
+): Promise<Result> {
+  const { launcher = LAUNCHER, ...rest } = options;
+  const output = await new Deno.Command(launcher, { args: [...args], ...rest }).output();
+  const decoder = new TextDecoder();
+  return {
+    code: output.code,
+    stdout: decoder.decode(output.stdout),
+    stderr: decoder.decode(output.stderr),
+  };
+}
+
+Deno.test("agentrl --help lists the commands in 80 columns and needs no command", async () => {
+  const help = await run(["--help"]);
+  assertEquals([help.code, help.stderr], [0, ""]);
+  for (const name of ["info", "test"]) assertMatch(help.stdout, new RegExp(`^ {2}${name} `, "m"));
+  assert(help.stdout.split("\n").every((line) => line.length <= 80));
+  const none = await run([]);
+  assertEquals([none.code, none.stdout, none.stderr], [2, "", help.stdout]);
+});
+
+Deno.test("agentrl ends with exit code 2 and one sentence when the command or a flag is unknown", async () => {
+  const cases: readonly (readonly [readonly string[], string])[] = [
+    [["inof"], 'agentrl: unknown command "inof": did you mean "info"?\n'],
+    [["toString"], 'agentrl: unknown command "toString": known are info'],
+    [["--json"], 'agentrl: unknown flag before the command "--json"'],
+    [["info", "--jsno"], 'agentrl info: unknown flag --jsno: did you mean "--json"?\n'],
+    [["info", "--seed", "x"], "agentrl info: --seed must be an integer from 0 to"],
+    [["info", "file"], 'agentrl info: unexpected argument "file"'],
+  ];
+  for (const [args, sentence] of cases) {
+    const { code, stdout, stderr } = await run(args);
+    assertEquals([code, stdout], [2, ""]);
+    assertStringIncludes(stderr, sentence);
+    assertEquals(stderr.trimEnd().split("\n").length, 1);
+  }
+});
+
+Deno.test("agentrl info prints one JSON document and nothing else when XDG_RUNTIME_DIR is unset", async () => {
+  const { PATH = "", HOME = "" } = Deno.env.toObject();
+  const { code, stdout, stderr } = await run(["info", "--json"], {
+    env: { PATH, HOME },
+    clearEnv: true,
+  });
+  assertEquals([code, stderr], [0, ""]);
+  assertEquals(JSON.parse(stdout).versions.deno, Deno.version.deno);
+});
+
+Deno.test("agentrl starts in another folder and through links whose paths hold spaces", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "with space " });
+  try {
+    await Deno.symlink(LAUNCHER, `${folder}/first`);
+    await Deno.symlink("first", `${folder}/second link`);
+    const { code, stdout } = await run(["info", "--help"], {
+      launcher: `${folder}/second link`,
+      cwd: folder,
+    });
+    assertEquals(code, 0);
+    assertStringIncludes(stdout, "Usage: cli/agentrl info [flags]");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("agentrl says what to install when neither Deno nor npm is there", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    // A checkout of its own, in which no earlier start has left a Deno, and a PATH with the system's tools only.
+    await Deno.mkdir(`${folder}/cli`);
+    await Deno.copyFile(LAUNCHER, `${folder}/cli/agentrl`);
+    await Deno.mkdir(`${folder}/bin`);
+    for (const tool of ["sh", "dirname", "readlink", "sed", "mkdir", "uname", "id"]) {
+      const path = [`/usr/bin/${tool}`, `/bin/${tool}`].find(exists);
+      if (path !== undefined) await Deno.symlink(path, `${folder}/bin/${tool}`);
+    }
+    const { code, stderr } = await run(["info"], {
+      launcher: `${folder}/cli/agentrl`,
+      env: { PATH: `${folder}/bin` },
+      clearEnv: true,
+    });
+    assertEquals(code, 1);
+    assertMatch(
+      stderr,
+      /^agentrl: Deno 2\.9 or a later 2\.x is not here, nor npm to bring it: install [^\n]*\n$/,
+    );
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("agentrl test repeats the closing line and keeps the exit code when a test fails", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = `${folder}/sample_test.ts`;
+    await Deno.writeTextFile(
+      path,
+      `Deno.test("good", async (t) => void await t.step("a step", () => {}));
+       Deno.test.ignore("later", () => {});
+       Deno.test("bad", () => { throw new Error("ok | 7 passed | 0 failed"); });`,
+    );
+    const last = (text: string) => text.trimEnd().split("\n").at(-1);
+    const failed = await run(["test", path]);
+    assertEquals([failed.code, last(failed.stdout)], [1, "1 passed, 1 failed"]);
+    const passed = await run(["test", "--filter", "good", "sample_test.ts"], { cwd: folder });
+    assertEquals([passed.code, last(passed.stdout)], [0, "1 passed, 0 failed"]);
+    await Deno.writeTextFile(path, `const x: number = "text";`);
+    const untyped = await run(["test", path]);
+    assertEquals([untyped.code, last(untyped.stdout)], [1, "0 passed, 1 failed"]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

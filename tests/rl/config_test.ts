@@ -1,0 +1,82 @@
+/** Tests of src/rl/config.ts. */
+import { assertEquals, assertThrows } from "@std/assert";
+import { UserError } from "../../src/core/errors.ts";
+import {
+  ALGORITHM_DEFAULTS,
+  type AlgorithmName,
+  COMMON_DEFAULTS,
+  type ConfigSources,
+  episodesPerStep,
+  resolveConfig,
+} from "../../src/rl/config.ts";
+
+Deno.test("resolveConfig() overlays the algorithm's defaults on the common ones", () => {
+  for (const algorithm of Object.keys(ALGORITHM_DEFAULTS) as AlgorithmName[]) {
+    assertEquals(resolveConfig({ flags: { algorithm } }), {
+      algorithm,
+      ...COMMON_DEFAULTS,
+      ...ALGORITHM_DEFAULTS[algorithm],
+    });
+  }
+  const reinforce = resolveConfig({ flags: { algorithm: "reinforce" } });
+  assertEquals([reinforce.steps, reinforce.lr, episodesPerStep(reinforce)], [80, 2e-3, 64]);
+  assertEquals(episodesPerStep(resolveConfig({ sets: ["groupSize=4"] })), 32);
+});
+
+Deno.test("resolveConfig() lets a flag win over the file and --set over both", () => {
+  const config = resolveConfig({
+    file: {
+      name: "a.json",
+      text: '{"algorithm": "reinforce", "lr": 1e-4, "steps": 3, "seed": 5, "evalEvery": 2}',
+    },
+    flags: { steps: 4, seed: undefined, evalEvery: 3 },
+    sets: [
+      "evalEvery=4",
+      "betas=[0.8, 0.99]",
+      "klKind=k1",
+      "skipZeroSignal=true",
+      "normConst=null",
+    ],
+  });
+  const { algorithm, preset, lr, steps, seed, evalEvery, betas, klKind, skipZeroSignal } = config;
+  assertEquals([algorithm, preset, lr, steps, seed, evalEvery], [
+    "reinforce",
+    "chapter6",
+    1e-4,
+    4,
+    5,
+    4,
+  ]);
+  assertEquals([betas, klKind, skipZeroSignal], [[0.8, 0.99], "k1", true]);
+});
+
+Deno.test("resolveConfig() says which key is wrong, what was found and what is allowed", () => {
+  const file = (text: string): ConfigSources => ({ file: { name: "a.json", text } });
+  const set = (...sets: string[]): ConfigSources => ({ sets });
+  const cases: readonly (readonly [ConfigSources, string])[] = [
+    [file("{"), "Cannot use a.json: it is no JSON ("],
+    [file("[1]"), "Cannot use a.json: it must hold one JSON object"],
+    [file('{"lrr": 1}'), 'Cannot train: unknown key "lrr": did you mean "lr"?'],
+    [file('{"lr": 1e999}'), "lr is Infinity but must be a finite number"],
+    [set("steps"), "--set steps: it must have the form key=value"],
+    [set("=3"), "--set =3: it must have the form"],
+    [set("groupsize=4"), 'unknown key "groupsize": did you mean "groupSize"?'],
+    [set("__proto__=4"), 'unknown key "__proto__"'],
+    [set("lr=fast"), 'lr is "fast" but must be a finite number'],
+    [set("lr=0"), "lr is 0 but must be above 0"],
+    [set("steps=1.5"), "steps is 1.5 but must be an integer"],
+    [set("steps=0"), "steps is 0 but must be at least 1"],
+    [set("clipLow=1"), "clipLow is 1 but must be below 1"],
+    [set("algorithm=grop"), 'algorithm is "grop" but must be one of reinforce, grpo'],
+    [set("betas=[0.9]"), "betas is [0.9] but must be at least 2 items"],
+    [set("betas=[0.9,1]"), "betas[1] is 1 but must be below 1"],
+    [set("skipZeroSignal=yes"), 'skipZeroSignal is "yes" but must be a boolean'],
+    [set("steps=0", "lr=0"), "steps is 0 but must be at least 1; lr is 0 but must be above 0"],
+    [set("episodes=32"), "episodes has no effect under grpo"],
+    [set("algorithm=reinforce", "groupSize=4"), "groupSize has no effect under reinforce"],
+    [set("minibatches=16", "microbatches=5"), "16 minibatches × 5 microbatches need as many"],
+  ];
+  for (const [sources, sentence] of cases) {
+    assertEquals(assertThrows(() => resolveConfig(sources), UserError, sentence).exitCode, 2);
+  }
+});
