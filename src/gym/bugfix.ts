@@ -16,22 +16,23 @@ export interface BugFixRules {
   readonly editBudget: number;
 }
 
+/** The name of a preset. */
+export type PresetName = "chapter6" | "rl";
+
 /**
  * `chapter6`: names shown, edits unlimited. `rl`: names hidden and only the first edit takes effect, so that neither a
  * memorised name nor stacked edits replace reading: blind guessing passes 1 in 5.
  */
-export const PRESETS = Object.freeze({
+export const PRESETS: Readonly<Record<PresetName, BugFixRules>> = Object.freeze({
   chapter6: { hideNames: false, editBudget: Infinity },
   rl: { hideNames: true, editBudget: 1 },
-}) satisfies Record<string, BugFixRules>;
-
-/** The name of a preset. */
-export type PresetName = keyof typeof PRESETS;
+});
 
 /** Where an episode stands, apart from its turns. */
 export interface BugFixState {
   /** The task's number. */
   readonly task: number;
+  /** The program as edited so far. */
   readonly source: string;
   /** Edits that can still take effect. */
   readonly editsLeft: number;
@@ -122,6 +123,7 @@ export function applyCall(
 
 /** What makes a BugFix environment beside its gym. */
 export interface BugFixOptions {
+  /** Names and edit budget. */
   readonly preset: PresetName;
   /** Default "hidden". */
   readonly reward?: RewardKind;
@@ -147,6 +149,7 @@ export interface BugFixOptions {
  * ```
  */
 export class BugFix implements Environment<BugFixInfo> {
+  /** The turn budget and what follows from it. */
   readonly spec: EnvironmentSpec;
   readonly #gym: Gym;
   readonly #rules: BugFixRules;
@@ -155,7 +158,10 @@ export class BugFix implements Environment<BugFixInfo> {
   #calls: (readonly number[])[] = [];
   #stop: BugFixStop | null = null;
 
-  /** @throws {RangeError} When maxTurns is no whole number from 1. */
+  /**
+   * Waits for `reset`.
+   * @throws {RangeError} When maxTurns is no whole number from 1.
+   */
   constructor(gym: Gym, options: BugFixOptions) {
     this.spec = bugFixSpec(gym.tasks.length, options.maxTurns ?? DEFAULT_MAX_TURNS);
     this.#gym = gym;
@@ -163,7 +169,10 @@ export class BugFix implements Environment<BugFixInfo> {
     this.#reward = options.reward ?? "hidden";
   }
 
-  /** @throws {RangeError} When there is no such task. */
+  /**
+   * Starts an episode; its prompt is `<task> NAME`, or `<task> fail` where names are hidden.
+   * @throws {RangeError} When there is no such task.
+   */
   reset(task: number): readonly number[] {
     const { source } = taskOf(this.#gym, task);
     this.#state = { task, source, editsLeft: this.#rules.editBudget };
@@ -172,7 +181,10 @@ export class BugFix implements Environment<BugFixInfo> {
     return promptOf(taskOf(this.#gym, task), this.#rules);
   }
 
-  /** @throws {Error} When no episode is running. */
+  /**
+   * Answers one call.
+   * @throws {Error} When no episode is running.
+   */
   step(call: readonly number[]): StepResult {
     if (this.#stop !== null) throw new Error("Cannot step BugFix: its episode has ended; reset it");
     const index = callIndex(call);
@@ -185,10 +197,12 @@ export class BugFix implements Environment<BugFixInfo> {
     return { observation: encode(`<obs> ${words.join(" ")} </obs>`), done: false };
   }
 
+  /** 1 or 0; see `bugFixReward`. */
   reward(): number {
     return bugFixReward(this.info(), this.#reward);
   }
 
+  /** What happened so far. */
   info(): BugFixInfo {
     const state = this.#current();
     return bugFixInfo({

@@ -29,7 +29,7 @@ export const CALL_BODIES = [
 export type CallBody = typeof CALL_BODIES[number];
 
 /** The call indices by name; `firstEdit` + k is the edit `OPERATION_NAMES[k]`. */
-export const CALL = Object.freeze({ read: 0, test: 1, submit: 2, firstEdit: 3, malformed: 9 });
+export const CALL = { read: 0, test: 1, submit: 2, firstEdit: 3, malformed: 9 } as const;
 
 /** A call has at most this many tokens; the longest valid one has four, so the policy can be wrong in its own way. */
 export const MAX_CALL_TOKENS = 6;

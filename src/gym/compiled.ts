@@ -57,10 +57,13 @@ export function unpackTransition(entry: number): Transition {
  * table: after `maxTurns` calls the episode ends, whatever the table says.
  */
 export interface CompiledGym {
+  /** The rules it was compiled for. */
   readonly preset: PresetName;
   /** The name of each task, [T]. */
   readonly taskNames: readonly string[];
+  /** S. */
   readonly stateCount: number;
+  /** O. */
   readonly observationCount: number;
   /** [S, 10]: see `Transition`. */
   readonly transition_SC: Uint32Array<ArrayBuffer>;
@@ -153,6 +156,7 @@ function tokensOfRow(rows_R8: Uint32Array, row: number): number[] {
 
 /** Plays the table exactly as a kernel does: the host's twin of the resident rollout's environment. */
 export class CompiledEnvironment implements Environment<BugFixInfo> {
+  /** The same as that of `BugFix`. */
   readonly spec: EnvironmentSpec;
   readonly #table: CompiledGym;
   readonly #reward: RewardKind;
@@ -162,6 +166,7 @@ export class CompiledEnvironment implements Environment<BugFixInfo> {
   #stop: BugFixStop | null = null;
 
   /**
+   * Waits for `reset`.
    * @param table What `compileGym` made.
    * @param options.reward Default "hidden".
    * @param options.maxTurns Default 6.
@@ -175,7 +180,10 @@ export class CompiledEnvironment implements Environment<BugFixInfo> {
     this.#reward = options.reward ?? "hidden";
   }
 
-  /** @throws {RangeError} When there is no such task. */
+  /**
+   * Starts an episode.
+   * @throws {RangeError} When there is no such task.
+   */
   reset(task: number): readonly number[] {
     const start = this.#table.startState_T[task];
     if (start === undefined) {
@@ -190,7 +198,10 @@ export class CompiledEnvironment implements Environment<BugFixInfo> {
     return tokensOfRow(this.#table.prompt_T8, task);
   }
 
-  /** @throws {Error} When the episode has ended. */
+  /**
+   * Looks one call up.
+   * @throws {Error} When the episode has ended.
+   */
   step(call: readonly number[]): StepResult {
     if (this.#stop !== null) throw new Error("Cannot step: the episode has ended; reset it");
     const entry = this.#table.transition_SC[this.#state * CALL_COLUMNS + callIndex(call)];
@@ -203,10 +214,12 @@ export class CompiledEnvironment implements Environment<BugFixInfo> {
     return { observation: tokensOfRow(this.#table.observation_O8, observation), done: false };
   }
 
+  /** 1 or 0; see `bugFixReward`. */
   reward(): number {
     return bugFixReward(this.info(), this.#reward);
   }
 
+  /** What happened so far. */
   info(): BugFixInfo {
     return bugFixInfo({
       task: this.#table.taskNames[this.#task],

@@ -44,6 +44,7 @@ export interface EpisodeInfo {
  * Everything that a step answers must follow from the task and the calls alone: then an episode can be replayed.
  */
 export interface Environment<Info extends EpisodeInfo = EpisodeInfo> {
+  /** Constant over the life of the environment. */
   readonly spec: EnvironmentSpec;
   /**
    * Starts an episode.

@@ -12,6 +12,7 @@ export type RewardKind = "hidden" | "public";
 
 /** What happened in an episode of BugFix. */
 export interface BugFixInfo extends EpisodeInfo {
+  /** Why it ended; null while it runs. */
   readonly stop: BugFixStop | null;
   /** Every well-formed edit in order, also those that changed nothing. */
   readonly ops: readonly OperationName[];
@@ -19,6 +20,7 @@ export interface BugFixInfo extends EpisodeInfo {
   readonly reads: number;
   /** Calls of `test`. */
   readonly tests: number;
+  /** Whether `stop` is "submit". */
   readonly submitted: boolean;
   /** Whether the last program passes all hidden tests, submitted or not. */
   readonly hiddenPass: boolean;
@@ -32,6 +34,7 @@ export interface BugFixEpisode {
   readonly task: string;
   /** The tokens of each call. */
   readonly calls: readonly (readonly number[])[];
+  /** Why it ended; null while it runs. */
   readonly stop: BugFixStop | null;
   /** The verdict of the last program. */
   readonly verdict: Verdict;

@@ -6,7 +6,9 @@ import { TestRunner } from "./test_runner.ts";
 
 /** Which of its task's test suites a program passes completely. */
 export interface Verdict {
+  /** All public tests. */
   readonly publicPass: boolean;
+  /** All hidden tests. */
   readonly hiddenPass: boolean;
 }
 

@@ -50,10 +50,10 @@ function repairFor(observation: string): RepairName {
 }
 
 /** One of the nine valid calls at random, each time. */
-export const randomPolicy: ScriptedPolicy = ({ uniform }) => choose(CALL_BODIES, uniform);
+export const randomPolicy: ScriptedPolicy = ({ uniform }): CallBody => choose(CALL_BODIES, uniform);
 
 /** One of the five repairs at random, then submit; it never reads. */
-export const blindPolicy: ScriptedPolicy = ({ turn, uniform }) =>
+export const blindPolicy: ScriptedPolicy = ({ turn, uniform }): CallBody =>
   turn === 0 ? `edit ${choose(REPAIR_NAMES, uniform)}` : "submit";
 
 /**
@@ -80,7 +80,9 @@ export interface ScriptedEpisode<Info extends EpisodeInfo> {
   readonly ids: readonly number[];
   /** The owner of each token (`OWNER`), [T]. */
   readonly owners: readonly number[];
+  /** The environment's reward. */
   readonly reward: number;
+  /** The environment's info. */
   readonly info: Info;
 }
 

@@ -15,7 +15,9 @@ export type Json =
 
 /** One test: the function called with `args` must return a value whose JSON is that of `expected`. */
 export interface TestCase {
+  /** The arguments, in order. */
   readonly args: readonly Json[];
+  /** The value to return. */
   readonly expected: Json;
 }
 
@@ -28,6 +30,7 @@ export interface Task {
   readonly name: Word;
   /** The operation that repairs it. */
   readonly family: RepairName;
+  /** Whether it is trained on. */
   readonly split: Split;
   /** JavaScript text that declares a function `name` with one bug. */
   readonly source: string;

@@ -14,7 +14,9 @@ type WorkerMessage = "ready" | "done" | { readonly result: string | null };
 
 /** A program: JavaScript text that declares the function `name`. */
 export interface TestedProgram {
+  /** JavaScript, a script and not a module. */
   readonly source: string;
+  /** The function under test. */
   readonly name: string;
 }
 
@@ -51,6 +53,7 @@ export class TestRunner {
   #worker: Worker | null = null;
 
   /**
+   * Starts no worker yet; the first `run` does.
    * @param options.timeLimitMs How long one program may take for all its tests; default 5000.
    * @param options.workerSource The text of the worker, for tests of this class.
    */

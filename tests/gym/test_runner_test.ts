@@ -80,6 +80,22 @@ Deno.test("TestRunner does not let a program that hangs after its answers fail t
   await runner.close();
 });
 
+Deno.test("TestRunner convicts no program in a worker that others have used", async () => {
+  // This worker answers its first program only, as if that one had left something behind that hangs.
+  const workerSource = `let jobs = 0;
+    onmessage = () => {
+      if (jobs++ > 0) return;
+      postMessage({ result: "1" });
+      postMessage("done");
+    };
+    postMessage("ready");`;
+  const runner = new TestRunner({ workerSource, timeLimitMs: SHORT_LIMIT_MS });
+  const run = (source: string) => runner.run({ source, name: "f" }, [{ args: [], expected: 1 }]);
+  assertEquals(await run("one"), [true]);
+  assertEquals(await run("two"), [true]);
+  await runner.close();
+});
+
 Deno.test("TestRunner shields programs from one another's built-ins", async () => {
   const runner = new TestRunner();
   const tests = [{ args: [[1, 2]], expected: [2, 4] }];
