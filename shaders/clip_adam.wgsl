@@ -1,0 +1,33 @@
+// clip_adam: g = scale·gradient; m = β₁m + (1−β₁)g; v = β₂v + (1−β₂)g²; w −= step_size·m/(√v·correction + ε)
+//   gradient   [W]   in      flat gradient before clipping
+//   clip_2     [2]   in      (norm, scale) of clip_scale; scale 0 (a norm that is not finite) changes nothing
+//   first      [W]   in out  first moment m
+//   second     [W]   in out  second moment v
+//   weights    [W]   in out  parameters
+// One invocation owns one vec4; no sums. step_size = lr/(1−β₁ᵗ), correction = 1/√(1−β₂ᵗ), computed by the host in float64.
+// Reference: src/reference/clip_adam.ts. Source: Kingma and Ba 2015, algorithm 1, as in PyTorch.
+struct Params {
+  vec4_count: u32, beta1: f32, beta2: f32, epsilon: f32,
+  step_size: f32, correction: f32, one_minus_beta1: f32, one_minus_beta2: f32,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> gradient: array<vec4f>;
+@group(0) @binding(2) var<storage, read> clip_2: array<f32>;
+@group(0) @binding(3) var<storage, read_write> first: array<vec4f>;
+@group(0) @binding(4) var<storage, read_write> second: array<vec4f>;
+@group(0) @binding(5) var<storage, read_write> weights: array<vec4f>;
+
+override LANES: u32 = 64;
+
+@compute @workgroup_size(LANES)
+fn clip_adam(@builtin(global_invocation_id) id: vec3u) {
+  let i = id.x;
+  let scale = clip_2[1];
+  if (i >= params.vec4_count || scale == 0.0) { return; }
+  let g = gradient[i] * scale;
+  let m = fma(first[i], vec4f(params.beta1), g * params.one_minus_beta1);
+  let v = fma(second[i], vec4f(params.beta2), g * g * params.one_minus_beta2);
+  first[i] = m;
+  second[i] = v;
+  weights[i] -= params.step_size * (m / fma(sqrt(v), vec4f(params.correction), vec4f(params.epsilon)));
+}

@@ -1,0 +1,51 @@
+// linear_backward_weight: dW = dyᵀ x and db = Σ_n dy, over one of 8 chunks of rows
+//   dy_NM      [N, M]    in   gradient of y = x Wᵀ + b
+//   x_NK       [N, K]    in   the forward's rows; K a multiple of 8
+//   partials   [8, W']   out  per chunk: dW [M, K] at vec4 weight_offset4, db [M] right behind it when has_bias is 1
+// One invocation owns 16 outputs × 8 columns of one chunk; rows ascend. The number of chunks is fixed: it decides the bits.
+// Reference: src/reference/linear.ts. Source: the chain rule on linear_forward.
+struct Params {
+  row_count: u32, width4: u32, column_count: u32, weight_offset4: u32,
+  dy_width4: u32, chunk_rows: u32, chunk_stride4: u32, has_bias: u32,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var dy_NM: texture_storage_2d<rgba32float, read>;
+@group(0) @binding(2) var x_NK: texture_storage_2d<rgba32float, read>;
+@group(0) @binding(3) var<storage, read_write> partials: array<vec4f>;
+
+override LANES: u32 = 8;
+var<private> column4: u32;
+var<private> chunk_offset4: u32;
+
+fn load_dy(at: vec2u) -> vec4f { return textureLoad(dy_NM, at); }
+fn load_x(at: vec2u) -> vec4f { return textureLoad(x_NK, at); }
+
+fn store_weight(o: u32, left: vec4f, right: vec4f) {
+  let at = chunk_offset4 + params.weight_offset4 + o * params.width4 + column4;
+  partials[at] = left;
+  partials[at + 1u] = right;
+}
+
+fn store_bias(output4: u32, sum: vec4f) {
+  if (4u * output4 < params.column_count) {
+    partials[chunk_offset4 + params.weight_offset4 + params.column_count * params.width4 + output4] = sum;
+  }
+}
+
+@compute @workgroup_size(LANES)
+fn linear_backward_weight(@builtin(global_invocation_id) id: vec3u) {
+  column4 = 2u * id.x;
+  let output0 = 16u * id.y;
+  if (column4 >= params.width4) { return; }
+  let first_row = id.z * params.chunk_rows;
+  chunk_offset4 = id.z * params.chunk_stride4;
+  let end_row = min(first_row + params.chunk_rows, params.row_count);
+  accumulate_weights(first_row, end_row, params.dy_width4, output0 / 4u, params.width4, column4);
+  store_weights(output0, params.column_count);
+  if (column4 == 0u && params.has_bias == 1u) {
+    store_bias(output0 / 4u, bias_block[0]);
+    store_bias(output0 / 4u + 1u, bias_block[1]);
+    store_bias(output0 / 4u + 2u, bias_block[2]);
+    store_bias(output0 / 4u + 3u, bias_block[3]);
+  }
+}

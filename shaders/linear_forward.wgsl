@@ -1,0 +1,43 @@
+// linear_forward: y = x Wᵀ + b
+//   x_NK       [N, K]   in   rows
+//   w          [W]      in   all parameters; W [M, K] at vec4 weight_offset4, b [M] right behind it
+//   y_NM       [N, M]   out  single floats, so that M need not be a multiple of 4
+// One invocation owns 8 rows × 8 columns; every result adds its k terms in ascending order, then the bias.
+// Reference: src/reference/linear.ts. Source: PyTorch's Linear.
+struct Params { row_count: u32, width4: u32, column_count: u32, weight_offset4: u32 }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var x_NK: texture_storage_2d<rgba32float, read>;
+@group(0) @binding(2) var w: texture_storage_2d<rgba32float, read>;
+@group(0) @binding(3) var<storage, read_write> y_NM: array<f32>;
+
+override LANES: u32 = 16;
+var<private> column0: u32;
+
+fn load_x(at: vec2u) -> vec4f { return textureLoad(x_NK, at); }
+fn load_w(at: vec2u) -> vec4f { return textureLoad(w, at); }
+
+fn store_row(n: u32, left: vec4f, right: vec4f) {
+  let bias_offset4 = params.weight_offset4 + params.column_count * params.width4;
+  for (var half = 0u; half < 2u; half++) {
+    let column = column0 + 4u * half;
+    if (column < params.column_count) {
+      let y = select(right, left, half == 0u) + textureLoad(w, operand_flat(bias_offset4 + column / 4u));
+      let count = min(params.column_count - column, 4u);
+      for (var i = 0u; i < count; i++) {
+        y_NM[n * params.column_count + column + i] = y[i];
+      }
+    }
+  }
+}
+
+@compute @workgroup_size(LANES)
+fn linear_forward(@builtin(global_invocation_id) id: vec3u) {
+  let row0 = 8u * id.x;
+  column0 = 8u * id.y;
+  if (row0 >= params.row_count) { return; }
+  set_rows(row0, params.row_count, params.width4);
+  set_columns(column0, params.column_count, params.weight_offset4, params.width4);
+  clear_block();
+  accumulate_rows(params.width4);
+  store_block(row0, params.row_count);
+}

@@ -1,0 +1,253 @@
+/** Recording: plans of dispatches prepared once, and command lists that replay them in one pass and one submit. */
+import { checkDevice, type Gpu } from "./device.ts";
+import { type Kernel, packParams } from "./kernel.ts";
+import { readStaging, stagingFor } from "./readback.ts";
+import { type Operand, type Tensor } from "./tensor.ts";
+
+/** Every uniform block starts at a multiple of this (the default minUniformBufferOffsetAlignment). */
+const UNIFORM_STRIDE_BYTES = 256;
+/** Uniform blocks that one submit can hold: 1 MiB of parameters. */
+const UNIFORM_SLOTS = 4096;
+/** WebGPU's default limit of workgroups per dimension. */
+const MAX_WORKGROUPS = 65535;
+
+/** What one dispatch needs at replay time, as a function of the size it is replayed with. */
+export interface Launch {
+  readonly params: Readonly<Record<string, number>>;
+  readonly workgroups: readonly [x: number, y?: number, z?: number];
+  /** How many times to dispatch with the same parameters (default 1; 0 skips it). */
+  readonly times?: number;
+}
+
+interface Step<Size> {
+  readonly kernel: Kernel;
+  readonly bindGroup: GPUBindGroup;
+  readonly launch: (size: Size) => Launch;
+}
+
+/** A prepared list of dispatches: kernels and bindings are fixed, parameters follow from a size. */
+export class Plan<Size> {
+  readonly steps: Step<Size>[] = [];
+  readonly #gpu: Gpu;
+  readonly #uniforms: GPUBuffer;
+
+  constructor(gpu: Gpu, uniforms: GPUBuffer) {
+    this.#gpu = gpu;
+    this.#uniforms = uniforms;
+  }
+
+  /**
+   * Adds a dispatch.
+   * @param kernel The compiled kernel.
+   * @param options.bindings Its tensors and operands by the names in the WGSL.
+   * @param options.launch Parameters and workgroups for a size.
+   * @throws {TypeError} When a binding is missing or of the wrong memory.
+   */
+  add(
+    kernel: Kernel,
+    options: {
+      readonly bindings: Readonly<Record<string, Tensor | Operand>>;
+      readonly launch: (size: Size) => Launch;
+    },
+  ): this {
+    const resources = kernel.spec.bindings.map((binding, index) => ({
+      binding: index + 1,
+      resource: resourceOf(kernel, binding.name, options.bindings[binding.name]),
+    }));
+    const bindGroup = this.#gpu.device.createBindGroup({
+      label: kernel.spec.name,
+      layout: kernel.bindGroupLayout,
+      entries: [
+        { binding: 0, resource: { buffer: this.#uniforms, size: UNIFORM_STRIDE_BYTES } },
+        ...resources,
+      ],
+    });
+    this.steps.push({ kernel, bindGroup, launch: options.launch });
+    return this;
+  }
+}
+
+function resourceOf(
+  kernel: Kernel,
+  name: string,
+  bound: Tensor | Operand | undefined,
+): GPUBindingResource {
+  if (!bound) throw new TypeError(`Cannot bind ${kernel.spec.name}: ${name} is missing`);
+  if ("texture" in bound && bound.texture) return bound.texture.createView();
+  const tensor = "texture" in bound ? bound.tensor : bound;
+  if (!tensor) throw new TypeError(`Cannot bind ${kernel.spec.name}: ${name} has no memory`);
+  return { buffer: tensor.buffer, offset: tensor.offsetBytes, size: tensor.sizeBytes };
+}
+
+/** A range to read back after a submit. */
+export interface ReadRequest {
+  readonly tensor: Tensor;
+  readonly sizeBytes: number;
+  /** From the start of the tensor; a multiple of 4 (default 0). */
+  readonly offsetBytes?: number;
+}
+
+/** Records work for one device and submits it. Make one per `Gpu` and keep it: it owns the uniform memory. */
+export class Commands {
+  readonly gpu: Gpu;
+  readonly #uniforms: GPUBuffer;
+  readonly #blocks = new DataView(new ArrayBuffer(UNIFORM_SLOTS * UNIFORM_STRIDE_BYTES));
+  #usedSlots = 0;
+  #encoder: GPUCommandEncoder | undefined;
+  #pass: GPUComputePassEncoder | undefined;
+
+  constructor(gpu: Gpu) {
+    this.gpu = gpu;
+    this.#uniforms = gpu.device.createBuffer({
+      label: "uniforms",
+      size: UNIFORM_SLOTS * UNIFORM_STRIDE_BYTES,
+      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
+    });
+  }
+
+  /** An empty plan whose dispatches this command list can replay. */
+  plan<Size>(): Plan<Size> {
+    return new Plan<Size>(this.gpu, this.#uniforms);
+  }
+
+  /**
+   * Writes host data to a tensor before everything that is not yet submitted: data that a recorded dispatch still needs
+   * must be in another tensor.
+   * @throws {RangeError} When the data is larger than the tensor.
+   */
+  write(
+    tensor: Tensor,
+    data: ArrayBufferView<ArrayBuffer>,
+    offsetBytes = 0,
+  ): void {
+    if (offsetBytes + data.byteLength > tensor.sizeBytes) {
+      throw new RangeError(
+        `Cannot write ${data.byteLength} bytes at ${offsetBytes} of ${tensor.label}: it holds ${tensor.sizeBytes}`,
+      );
+    }
+    this.gpu.device.queue.writeBuffer(tensor.buffer, tensor.offsetBytes + offsetBytes, data);
+  }
+
+  /**
+   * Records every dispatch of a plan for a size.
+   * @throws {RangeError} When a dispatch exceeds 65,535 workgroups in a dimension.
+   */
+  replay<Size>(plan: Plan<Size>, size: Size): void {
+    if (this.#usedSlots + plan.steps.length > UNIFORM_SLOTS) this.submit();
+    const pass = this.#openPass();
+    for (const { kernel, bindGroup, launch } of plan.steps) {
+      const { params, workgroups: [x, y = 1, z = 1], times = 1 } = launch(size);
+      if (times === 0 || x * y * z === 0) continue;
+      if (Math.max(x, y, z) > MAX_WORKGROUPS) {
+        throw new RangeError(
+          `Cannot dispatch ${kernel.spec.name}: ${x}×${y}×${z} workgroups, at most ${MAX_WORKGROUPS} a dimension; ` +
+            "split the batch",
+        );
+      }
+      const offset = this.#usedSlots++ * UNIFORM_STRIDE_BYTES;
+      packParams(kernel.spec, params, { view: this.#blocks, offset });
+      pass.setPipeline(kernel.pipeline);
+      pass.setBindGroup(0, bindGroup, [offset]);
+      for (let i = 0; i < times; i++) pass.dispatchWorkgroups(x, y, z);
+      this.gpu.counters.dispatches += times;
+    }
+  }
+
+  /** Copies a range of one tensor to another. */
+  copy(from: ReadRequest, to: Tensor, toOffsetBytes = 0): void {
+    this.#openEncoder().copyBufferToBuffer(
+      from.tensor.buffer,
+      from.tensor.offsetBytes + (from.offsetBytes ?? 0),
+      to.buffer,
+      to.offsetBytes + toOffsetBytes,
+      from.sizeBytes,
+    );
+  }
+
+  /** Sets a tensor to zero. */
+  clear(tensor: Tensor): void {
+    this.#openEncoder().clearBuffer(tensor.buffer, tensor.offsetBytes, tensor.sizeBytes);
+  }
+
+  /** Brings a flat operand up to date with the tensor it copies; nothing to do in buffer memory. */
+  refreshOperand(operand: Operand, from: Tensor): void {
+    if (!operand.texture) return;
+    const { width, height } = operand.texture;
+    this.#openEncoder().copyBufferToTexture(
+      {
+        buffer: from.buffer,
+        offset: from.offsetBytes,
+        bytesPerRow: operand.textureRowBytes,
+        rowsPerImage: height,
+      },
+      { texture: operand.texture },
+      [width, height],
+    );
+  }
+
+  /** Submits what was recorded; without any, does nothing. */
+  submit(): void {
+    const encoder = this.#encoder;
+    if (!encoder) return;
+    this.#pass?.end();
+    this.#pass = undefined;
+    this.#encoder = undefined;
+    const { queue } = this.gpu.device;
+    if (this.#usedSlots > 0) {
+      queue.writeBuffer(
+        this.#uniforms,
+        0,
+        this.#blocks.buffer,
+        0,
+        this.#usedSlots * UNIFORM_STRIDE_BYTES,
+      );
+    }
+    this.#usedSlots = 0;
+    queue.submit([encoder.finish()]);
+    this.gpu.counters.submits++;
+  }
+
+  /**
+   * Submits what was recorded and reads ranges back, all through one staging buffer.
+   * @returns One ArrayBuffer a request, in their order.
+   * @throws {DeviceLostError} When the device is gone; {Error} with the kernel's label when a command failed.
+   */
+  async read(requests: readonly ReadRequest[]): Promise<ArrayBuffer[]> {
+    const total = requests.reduce((sum, request) => sum + request.sizeBytes, 0);
+    if (total === 0) return requests.map(() => new ArrayBuffer(0));
+    const staging = stagingFor(this.gpu, total);
+    let offset = 0;
+    for (const request of requests) {
+      const encoder = this.#openEncoder();
+      const start = request.tensor.offsetBytes + (request.offsetBytes ?? 0);
+      if (request.sizeBytes > 0) {
+        encoder.copyBufferToBuffer(
+          request.tensor.buffer,
+          start,
+          staging.buffer,
+          offset,
+          request.sizeBytes,
+        );
+      }
+      offset += request.sizeBytes;
+    }
+    this.submit();
+    const bytes = await readStaging(this.gpu, staging, total);
+    checkDevice(this.gpu);
+    let from = 0;
+    return requests.map(({ sizeBytes }) => bytes.slice(from, from += sizeBytes));
+  }
+
+  #openEncoder(): GPUCommandEncoder {
+    this.#pass?.end();
+    this.#pass = undefined;
+    this.#encoder ??= this.gpu.device.createCommandEncoder();
+    return this.#encoder;
+  }
+
+  #openPass(): GPUComputePassEncoder {
+    this.#encoder ??= this.gpu.device.createCommandEncoder();
+    this.#pass ??= this.#encoder.beginComputePass();
+    return this.#pass;
+  }
+}

@@ -1,0 +1,182 @@
+/** One WebGPU device: its adapter, its caches, its first error, and the kernels compiled for it. */
+import { DeviceLostError, UserError } from "../core/errors.ts";
+import { type BindingSpec, type Kernel, type KernelSpec, lowerOperands } from "./kernel.ts";
+import type { OperandMemory } from "./kernel.ts";
+import type { ReadbackMode, Staging } from "./readback.ts";
+
+/** Which adapter computes, as a person wants to read it. */
+export interface AdapterReport {
+  readonly description: string;
+  readonly vendor: string;
+  /** True where a CPU plays the GPU (llvmpipe, SwiftShader, WARP). */
+  readonly isSoftware: boolean;
+}
+
+/** What must be known to open a device. */
+export interface GpuOptions {
+  /** Memory of operands; by default textures on software adapters and buffers elsewhere. The bits are the same. */
+  readonly operandMemory?: OperandMemory;
+  /** How results come back (see readback.ts); by default awaited, which works everywhere. */
+  readonly readback?: ReadbackMode;
+  /** Refuse a software adapter. */
+  readonly requireHardware?: boolean;
+}
+
+/** An open device and everything cached for it. Make one per program with `openGpu`. */
+export interface Gpu {
+  readonly device: GPUDevice;
+  readonly adapter: AdapterReport;
+  readonly operandMemory: OperandMemory;
+  readonly readback: ReadbackMode;
+  /** True where the device can time passes. */
+  readonly hasTimestamps: boolean;
+  /** Compiled kernels by name and overrides. */
+  readonly kernels: Map<string, Kernel>;
+  /** Staging buffers by size, for reading results back. */
+  readonly staging: Map<number, Staging>;
+  /** What went wrong on the device since the last check. */
+  readonly faults: { firstError: string | undefined; lost: string | undefined };
+  /** Counters for benchmarks and for the memory test. */
+  readonly counters: { submits: number; readbacks: number; dispatches: number };
+}
+
+/** The sentence that says how to get an adapter. */
+export const NO_ADAPTER =
+  "Found no WebGPU adapter: on Linux without a GPU install Debian's mesa-vulkan-drivers (software Vulkan), " +
+  "elsewhere a GPU driver with Vulkan, Metal or DirectX 12; then run `cli/agentrl info`";
+
+function isSoftwareAdapter(info: GPUAdapterInfo): boolean {
+  return info.isFallbackAdapter ||
+    /llvmpipe|swiftshader|lavapipe|warp|basic render/i.test(info.description);
+}
+
+/**
+ * Opens the default adapter's device with WebGPU's default limits, so that what runs here runs everywhere.
+ * Larger bindings are requested where the adapter has them, because vocabularies of 150,000 words need them.
+ * @throws {UserError} When there is no adapter, or only a software one although hardware is required.
+ */
+export async function openGpu(options: GpuOptions = {}): Promise<Gpu> {
+  const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
+  if (!adapter) throw new UserError(NO_ADAPTER, 1);
+  const isSoftware = isSoftwareAdapter(adapter.info);
+  if (options.requireHardware && isSoftware) {
+    throw new UserError(
+      `Found only the software adapter "${adapter.info.description}" but --require-gpu asks for a hardware one: ` +
+        "check the driver, or leave the flag out",
+      1,
+    );
+  }
+  const hasTimestamps = adapter.features.has("timestamp-query");
+  const device = await adapter.requestDevice({
+    requiredFeatures: hasTimestamps ? ["timestamp-query"] : [],
+    requiredLimits: {
+      maxStorageBufferBindingSize: adapter.limits.maxStorageBufferBindingSize,
+      maxBufferSize: adapter.limits.maxBufferSize,
+    },
+  });
+  const faults: Gpu["faults"] = { firstError: undefined, lost: undefined };
+  device.addEventListener("uncapturederror", (event) => {
+    faults.firstError ??= (event as GPUUncapturedErrorEvent).error.message;
+  });
+  device.lost.then((info) => faults.lost = `${info.reason}: ${info.message}`);
+  return {
+    device,
+    adapter: { description: adapter.info.description, vendor: adapter.info.vendor, isSoftware },
+    operandMemory: options.operandMemory ?? (isSoftware ? "texture" : "buffer"),
+    readback: options.readback ?? "awaited",
+    hasTimestamps,
+    kernels: new Map(),
+    staging: new Map(),
+    faults,
+    counters: { submits: 0, readbacks: 0, dispatches: 0 },
+  };
+}
+
+/**
+ * Reports what the device did not say before: call it after every await.
+ * @throws {DeviceLostError} When the device is gone; {Error} with the kernel's label when a command failed.
+ */
+export function checkDevice(gpu: Gpu): void {
+  const { lost, firstError } = gpu.faults;
+  if (lost !== undefined) {
+    throw new DeviceLostError(
+      `The GPU device was lost (${lost}): nothing computed since can be trusted; resume from the last checkpoint`,
+    );
+  }
+  if (firstError !== undefined) {
+    gpu.faults.firstError = undefined;
+    throw new Error(`The GPU refused a command: ${firstError}`);
+  }
+}
+
+function layoutEntry(
+  binding: BindingSpec,
+  index: number,
+  memory: OperandMemory,
+): GPUBindGroupLayoutEntry {
+  const base = { binding: index + 1, visibility: GPUShaderStage.COMPUTE };
+  if (binding.memory === "operand" && memory === "texture") {
+    return {
+      ...base,
+      storageTexture: {
+        access: binding.access === "read" ? "read-only" : "write-only",
+        format: "rgba32float",
+      },
+    };
+  }
+  return { ...base, buffer: { type: binding.access === "read" ? "read-only-storage" : "storage" } };
+}
+
+/** The accessors of operands for each memory; imported by the kernels' bindings and passed in, so no shader text lives here. */
+export interface OperandAccessors {
+  readonly texture: string;
+  readonly buffer: string;
+}
+
+/**
+ * The compiled kernel for these overrides, made at most once per device.
+ * @param options.overrides Values of the spec's overrides; missing ones keep the WGSL's default.
+ * @param options.operands The shared text that addresses operands.
+ */
+export function compileKernel(
+  gpu: Gpu,
+  options: {
+    readonly spec: KernelSpec;
+    readonly overrides?: Readonly<Record<string, number>>;
+    readonly operands: OperandAccessors;
+  },
+): Kernel {
+  const { spec, overrides = {}, operands } = options;
+  const key = `${spec.name} ${JSON.stringify(overrides)}`;
+  const known = gpu.kernels.get(key);
+  if (known) return known;
+  const text = [spec.wgsl, ...spec.shared, operands[gpu.operandMemory]].join("\n");
+  const code = gpu.operandMemory === "buffer" ? lowerOperands(text) : text;
+  const { device } = gpu;
+  const bindGroupLayout = device.createBindGroupLayout({
+    label: spec.name,
+    entries: [
+      {
+        binding: 0,
+        visibility: GPUShaderStage.COMPUTE,
+        buffer: { type: "uniform", hasDynamicOffset: true },
+      },
+      ...spec.bindings.map((binding, index) => layoutEntry(binding, index, gpu.operandMemory)),
+    ],
+  });
+  const kernel: Kernel = {
+    spec,
+    bindGroupLayout,
+    pipeline: device.createComputePipeline({
+      label: spec.name,
+      layout: device.createPipelineLayout({ bindGroupLayouts: [bindGroupLayout] }),
+      compute: {
+        module: device.createShaderModule({ label: spec.name, code }),
+        entryPoint: spec.name,
+        constants: overrides,
+      },
+    }),
+  };
+  gpu.kernels.set(key, kernel);
+  return kernel;
+}

@@ -1,0 +1,60 @@
+/**
+ * Reading results back. Deno's `mapAsync` costs 10 ms or more whatever the size, because the implementation sleeps before
+ * it resolves. A *primed* staging buffer (mapped once with an await) can afterwards be mapped and read synchronously in
+ * 0.1–0.3 ms. That rests on behaviour of Deno's implementation, so it is used only where the self-test in a process of its
+ * own has shown it to work (`cli/readback_selftest.ts`); the awaited path works everywhere. Both are tested.
+ */
+import { checkDevice, type Gpu } from "./device.ts";
+
+/** How results come back: by an awaited map, or by a synchronous map of a primed buffer. */
+export type ReadbackMode = "awaited" | "primed";
+
+/** A buffer that the host can map. */
+export interface Staging {
+  readonly buffer: GPUBuffer;
+  isPrimed: boolean;
+}
+
+/** A staging buffer of at least `sizeBytes`, from the cache; sizes are powers of two so that few are ever made. */
+export function stagingFor(gpu: Gpu, sizeBytes: number): Staging {
+  const size = Math.max(256, 2 ** Math.ceil(Math.log2(sizeBytes)));
+  const known = gpu.staging.get(size);
+  if (known) return known;
+  const buffer = gpu.device.createBuffer({
+    label: `staging ${size}`,
+    size,
+    usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+  });
+  const staging = { buffer, isPrimed: false };
+  gpu.staging.set(size, staging);
+  return staging;
+}
+
+/**
+ * The first `sizeBytes` of a staging buffer, after the work submitted before.
+ * @returns A copy that stays valid.
+ * @throws {DeviceLostError} When the device is gone; {Error} when an earlier command failed.
+ */
+export async function readStaging(
+  gpu: Gpu,
+  staging: Staging,
+  sizeBytes: number,
+): Promise<ArrayBuffer> {
+  gpu.counters.readbacks++;
+  const { buffer } = staging;
+  if (gpu.readback === "primed" && staging.isPrimed) {
+    buffer.mapAsync(GPUMapMode.READ).catch(() => {});
+  } else {
+    try {
+      await buffer.mapAsync(GPUMapMode.READ);
+    } catch (error) {
+      checkDevice(gpu);
+      throw error;
+    }
+    staging.isPrimed = true;
+  }
+  const bytes = buffer.getMappedRange(0, sizeBytes).slice(0);
+  buffer.unmap();
+  checkDevice(gpu);
+  return bytes;
+}

@@ -1,0 +1,166 @@
+/** Typed views of GPU memory: tensors in storage buffers, operands in storage textures or buffers. */
+import type { OperandMemory } from "./kernel.ts";
+
+/** A range of a storage buffer. */
+export interface Tensor {
+  readonly label: string;
+  readonly buffer: GPUBuffer;
+  readonly offsetBytes: number;
+  readonly sizeBytes: number;
+}
+
+/** A tensor that matrix products re-read, in the memory that is fastest on this adapter (see BindingSpec). */
+export interface Operand {
+  readonly label: string;
+  readonly memory: OperandMemory;
+  readonly texture: GPUTexture | undefined;
+  readonly tensor: Tensor | undefined;
+  /** Bytes of one texture row; 0 in buffer memory. */
+  readonly textureRowBytes: number;
+  readonly sizeBytes: number;
+}
+
+/** Rows of an activation operand in one strip of a texture: the default limit of texture heights. */
+export const TEXTURE_STRIP_ROWS = 8192;
+/** Vec4 in one row of a flat operand's texture. */
+export const FLAT_TEXTURE_WIDTH = 1024;
+
+/** The least common alignment of storage and uniform buffer offsets in WebGPU's default limits. */
+export const OFFSET_ALIGNMENT_BYTES = 256;
+
+/** `size` rounded up to a multiple of `step`. */
+export function roundUp(size: number, step: number): number {
+  return Math.ceil(size / step) * step;
+}
+
+/**
+ * Creates a storage buffer that kernels read and write, and the host copies.
+ * @param options.sizeBytes Rounded up to 256.
+ * @throws {RangeError} When it exceeds what one binding may hold.
+ */
+export function createTensor(
+  device: GPUDevice,
+  options: { readonly label: string; readonly sizeBytes: number },
+): Tensor {
+  const { label } = options;
+  const sizeBytes = roundUp(Math.max(options.sizeBytes, 4), OFFSET_ALIGNMENT_BYTES);
+  const limit = device.limits.maxStorageBufferBindingSize;
+  if (sizeBytes > limit) {
+    throw new RangeError(
+      `Cannot allocate ${label}: it needs ${sizeBytes} bytes but one binding holds at most ${limit}; use fewer rows`,
+    );
+  }
+  const buffer = device.createBuffer({
+    label,
+    size: sizeBytes,
+    usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
+  });
+  return { label, buffer, offsetBytes: 0, sizeBytes };
+}
+
+/**
+ * A part of a tensor, to be bound on its own.
+ * @throws {RangeError} When it reaches beyond the tensor or starts at an offset that cannot be bound.
+ */
+export function slice(tensor: Tensor, offsetBytes: number, sizeBytes: number): Tensor {
+  if (offsetBytes % OFFSET_ALIGNMENT_BYTES !== 0 || offsetBytes + sizeBytes > tensor.sizeBytes) {
+    throw new RangeError(
+      `Cannot slice ${tensor.label}: bytes ${offsetBytes}..${
+        offsetBytes + sizeBytes
+      } of ${tensor.sizeBytes}; ` +
+        `offsets must be multiples of ${OFFSET_ALIGNMENT_BYTES}`,
+    );
+  }
+  return { ...tensor, offsetBytes: tensor.offsetBytes + offsetBytes, sizeBytes };
+}
+
+function createTextureOperand(
+  device: GPUDevice,
+  options: { readonly label: string; readonly width: number; readonly height: number },
+): Operand {
+  const { label, width, height } = options;
+  const limit = device.limits.maxTextureDimension2D;
+  if (width > limit || height > limit) {
+    throw new RangeError(
+      `Cannot allocate ${label}: a texture of ${width}×${height} exceeds the limit of ${limit}; use fewer rows`,
+    );
+  }
+  const texture = device.createTexture({
+    label,
+    size: [width, height],
+    format: "rgba32float",
+    usage: GPUTextureUsage.STORAGE_BINDING | GPUTextureUsage.COPY_DST | GPUTextureUsage.COPY_SRC,
+  });
+  const textureRowBytes = width * 16;
+  return {
+    label,
+    memory: "texture",
+    texture,
+    tensor: undefined,
+    textureRowBytes,
+    sizeBytes: textureRowBytes * height,
+  };
+}
+
+function createBufferOperand(tensor: Tensor): Operand {
+  return {
+    label: tensor.label,
+    memory: "buffer",
+    texture: undefined,
+    tensor,
+    textureRowBytes: 0,
+    sizeBytes: tensor.sizeBytes,
+  };
+}
+
+/**
+ * Creates an activation operand [rowCount, 4·width4] (addressed by `operand_row` in WGSL).
+ * @throws {RangeError} When it exceeds the device's limits.
+ */
+export function createRowOperand(
+  device: GPUDevice,
+  options: {
+    readonly label: string;
+    readonly rowCount: number;
+    readonly width4: number;
+    readonly memory: OperandMemory;
+  },
+): Operand {
+  const { label, width4, memory } = options;
+  const rowCount = Math.max(options.rowCount, 1);
+  if (memory === "buffer") {
+    return createBufferOperand(createTensor(device, { label, sizeBytes: rowCount * width4 * 16 }));
+  }
+  return createTextureOperand(device, {
+    label,
+    width: width4 * Math.ceil(rowCount / TEXTURE_STRIP_ROWS),
+    height: Math.min(rowCount, TEXTURE_STRIP_ROWS),
+  });
+}
+
+/**
+ * Creates the operand copy of a flat tensor (addressed by `operand_flat` in WGSL). In buffer memory it is the tensor
+ * itself; in texture memory `Commands.refreshOperand` copies.
+ * @throws {RangeError} When it exceeds the device's limits.
+ */
+export function createFlatOperand(
+  device: GPUDevice,
+  options: { readonly tensor: Tensor; readonly memory: OperandMemory },
+): Operand {
+  const { tensor, memory } = options;
+  if (memory === "buffer") return createBufferOperand(tensor);
+  return createTextureOperand(device, {
+    label: `${tensor.label} operand`,
+    width: FLAT_TEXTURE_WIDTH,
+    height: Math.ceil(tensor.sizeBytes / (FLAT_TEXTURE_WIDTH * 16)),
+  });
+}
+
+/** Frees the GPU memory of an operand or tensor. */
+export function destroy(memory: Tensor | Operand): void {
+  if ("buffer" in memory) memory.buffer.destroy();
+  else {
+    memory.texture?.destroy();
+    memory.tensor?.buffer.destroy();
+  }
+}

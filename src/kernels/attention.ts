@@ -1,0 +1,245 @@
+/** Causal multi-head attention over packed episodes, with its rotated queries and keys; forward, backward and one-token decode. */
+import attention from "#shaders/attention.wgsl" with { type: "text" };
+import attentionBackward from "#shaders/attention_backward.wgsl" with { type: "text" };
+import attentionBackwardKeyValue from "#shaders/attention_backward_key_value.wgsl" with {
+  type: "text",
+};
+import attentionBackwardQuery from "#shaders/attention_backward_query.wgsl" with { type: "text" };
+import attentionDecode from "#shaders/attention_decode.wgsl" with { type: "text" };
+import attentionForward from "#shaders/attention_forward.wgsl" with { type: "text" };
+import productBlock from "#shaders/product_block.wgsl" with { type: "text" };
+import productRows from "#shaders/product_rows.wgsl" with { type: "text" };
+import qkvForward from "#shaders/qkv_forward.wgsl" with { type: "text" };
+import rotary from "#shaders/rotary.wgsl" with { type: "text" };
+import type { Commands, Plan } from "../gpu/commands.ts";
+import type { KernelSpec } from "../gpu/kernel.ts";
+import type { Operand, Tensor } from "../gpu/tensor.ts";
+import {
+  groupsOf,
+  input,
+  kernelOf,
+  operandInput,
+  operandOutput,
+  output,
+  productGroups,
+  ROW_LANES,
+  type RowSize,
+} from "./operands.ts";
+
+export const QKV_FORWARD: KernelSpec = {
+  name: "qkv_forward",
+  wgsl: qkvForward,
+  shared: [productBlock, productRows, rotary],
+  params: [
+    ["row_count", "u32"],
+    ["width4", "u32"],
+    ["weight_offset4", "u32"],
+    ["head_width", "u32"],
+  ],
+  bindings: [
+    operandInput("x_ND"),
+    operandInput("w"),
+    input("token_N4"),
+    input("angles_TK"),
+    operandOutput("qkv_N3D"),
+  ],
+  overrides: ["LANES"],
+};
+
+const ATTENTION_PARAMS = [
+  ["row_count", "u32"],
+  ["width4", "u32"],
+  ["head_count", "u32"],
+  ["scale", "f32"],
+] as const;
+
+export const ATTENTION_FORWARD: KernelSpec = {
+  name: "attention_forward",
+  wgsl: attentionForward,
+  shared: [attention],
+  params: ATTENTION_PARAMS,
+  bindings: [operandInput("qkv_N3D"), input("token_N4"), operandOutput("o_ND"), output("lse_NH")],
+  overrides: ["LANES"],
+};
+
+export const ATTENTION_DECODE: KernelSpec = {
+  name: "attention_decode",
+  wgsl: attentionDecode,
+  shared: [attention],
+  params: [...ATTENTION_PARAMS, ["max_positions", "u32"]],
+  bindings: [operandInput("qkv_B3D"), input("token_B4"), output("cache"), operandOutput("o_BD")],
+  overrides: ["LANES"],
+};
+
+export const ATTENTION_BACKWARD_QUERY: KernelSpec = {
+  name: "attention_backward_query",
+  wgsl: attentionBackwardQuery,
+  shared: [attentionBackward, rotary],
+  params: ATTENTION_PARAMS,
+  bindings: [
+    operandInput("qkv_N3D"),
+    input("do_ND"),
+    operandInput("o_ND"),
+    input("lse_NH"),
+    input("token_N4"),
+    input("angles_TK"),
+    output("delta_NH"),
+    operandOutput("dqkv_N3D"),
+  ],
+  overrides: ["LANES"],
+};
+
+export const ATTENTION_BACKWARD_KEY_VALUE: KernelSpec = {
+  name: "attention_backward_key_value",
+  wgsl: attentionBackwardKeyValue,
+  shared: [attentionBackward, rotary],
+  params: ATTENTION_PARAMS,
+  bindings: [
+    operandInput("qkv_N3D"),
+    input("do_ND"),
+    input("lse_NH"),
+    input("delta_NH"),
+    input("token_N4"),
+    input("angles_TK"),
+    operandOutput("dqkv_N3D"),
+  ],
+  overrides: ["LANES"],
+};
+
+/** The default of `override LANES` in attention_decode. */
+const DECODE_LANES = 8;
+
+/** D and H; the head width D/H is a multiple of 4, at most 128. */
+export interface AttentionShape {
+  readonly width: number;
+  readonly headCount: number;
+}
+
+/**
+ * The angles of rotary positions: for every position and pair p the cosine and sine of position·10000^(−2p/K), computed in
+ * float64 so that they are the same on every adapter (Su et al. 2021, equation 15).
+ * @returns f32 [T, K], (cos, sin) per pair.
+ */
+export function rotaryAngles(headWidth: number, maxPositions: number): Float32Array<ArrayBuffer> {
+  const angles = new Float32Array(maxPositions * headWidth);
+  for (let position = 0; position < maxPositions; position++) {
+    for (let pair = 0; pair < headWidth / 2; pair++) {
+      const angle = position * 10000 ** (-2 * pair / headWidth);
+      angles[position * headWidth + 2 * pair] = Math.cos(angle);
+      angles[position * headWidth + 2 * pair + 1] = Math.sin(angle);
+    }
+  }
+  return angles;
+}
+
+/** Adds qkv_N3D = x Wᵀ with rotated queries and keys to a plan. */
+export function addQkvForward<Size extends RowSize>(
+  commands: Commands,
+  plan: Plan<Size>,
+  options: {
+    readonly x_ND: Operand;
+    readonly w: Operand;
+    readonly token_N4: Tensor;
+    readonly angles_TK: Tensor;
+    readonly qkv_N3D: Operand;
+    readonly shape: AttentionShape;
+    readonly weightOffset: number;
+  },
+): void {
+  const { shape, weightOffset, ...bindings } = options;
+  plan.add(kernelOf(commands.gpu, QKV_FORWARD), {
+    bindings,
+    launch: ({ rowCount }) => ({
+      params: {
+        row_count: rowCount,
+        width4: shape.width / 4,
+        weight_offset4: weightOffset / 4,
+        head_width: shape.width / shape.headCount,
+      },
+      workgroups: productGroups(rowCount, 3 * shape.width),
+    }),
+  });
+}
+
+function attentionParams(shape: AttentionShape, rowCount: number): Record<string, number> {
+  return {
+    row_count: rowCount,
+    width4: shape.width / 4,
+    head_count: shape.headCount,
+    scale: 1 / Math.sqrt(shape.width / shape.headCount),
+  };
+}
+
+/** Adds o_ND = attention(qkv_N3D) to a plan. */
+export function addAttentionForward<Size extends RowSize>(
+  commands: Commands,
+  plan: Plan<Size>,
+  options: {
+    readonly qkv_N3D: Operand;
+    readonly token_N4: Tensor;
+    readonly o_ND: Operand;
+    readonly lse_NH: Tensor;
+    readonly shape: AttentionShape;
+  },
+): void {
+  const { shape, ...bindings } = options;
+  plan.add(kernelOf(commands.gpu, ATTENTION_FORWARD), {
+    bindings,
+    launch: ({ rowCount }) => ({
+      params: attentionParams(shape, rowCount),
+      workgroups: [groupsOf(rowCount * shape.headCount, ROW_LANES)],
+    }),
+  });
+}
+
+/** Adds the attention of one new token per slot against the slot's cache to a plan. */
+export function addAttentionDecode<Size extends RowSize>(
+  commands: Commands,
+  plan: Plan<Size>,
+  options: {
+    readonly qkv_B3D: Operand;
+    readonly token_B4: Tensor;
+    /** f32 [B, T, 2, D]. */
+    readonly cache: Tensor;
+    readonly o_BD: Operand;
+    readonly shape: AttentionShape;
+    readonly maxPositions: number;
+  },
+): void {
+  const { shape, maxPositions, ...bindings } = options;
+  plan.add(kernelOf(commands.gpu, ATTENTION_DECODE), {
+    bindings,
+    launch: ({ rowCount }) => ({
+      params: { ...attentionParams(shape, rowCount), max_positions: maxPositions },
+      workgroups: [groupsOf(rowCount * shape.headCount, DECODE_LANES)],
+    }),
+  });
+}
+
+/** Adds dqkv_N3D, in natural order and rotated back, to a plan. */
+export function addAttentionBackward<Size extends RowSize>(
+  commands: Commands,
+  plan: Plan<Size>,
+  options: {
+    readonly qkv_N3D: Operand;
+    readonly do_ND: Tensor;
+    readonly o_ND: Operand;
+    readonly lse_NH: Tensor;
+    readonly delta_NH: Tensor;
+    readonly token_N4: Tensor;
+    readonly angles_TK: Tensor;
+    readonly dqkv_N3D: Operand;
+    readonly shape: AttentionShape;
+  },
+): void {
+  const { shape, ...bindings } = options;
+  for (const spec of [ATTENTION_BACKWARD_QUERY, ATTENTION_BACKWARD_KEY_VALUE]) {
+    plan.add(kernelOf(commands.gpu, spec), {
+      bindings,
+      launch: ({ rowCount }) => ({
+        params: attentionParams(shape, rowCount),
+        workgroups: [groupsOf(rowCount * shape.headCount, ROW_LANES)],
+      }),
+    });
+  }
+}

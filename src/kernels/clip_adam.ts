@@ -1,0 +1,188 @@
+/** From partial sums to a step: gradient reduction, global norm, clip and Adam over the flat parameters. */
+import clipAdam from "#shaders/clip_adam.wgsl" with { type: "text" };
+import clipScale from "#shaders/clip_scale.wgsl" with { type: "text" };
+import gradientNorm from "#shaders/gradient_norm.wgsl" with { type: "text" };
+import gradientReduce from "#shaders/gradient_reduce.wgsl" with { type: "text" };
+import type { Commands, Plan } from "../gpu/commands.ts";
+import type { KernelSpec } from "../gpu/kernel.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+import { groupsOf, input, kernelOf, output } from "./operands.ts";
+
+export const GRADIENT_REDUCE: KernelSpec = {
+  name: "gradient_reduce",
+  wgsl: gradientReduce,
+  shared: [],
+  params: [
+    ["range_length", "u32"],
+    ["partial_offset4", "u32"],
+    ["gradient_offset4", "u32"],
+    ["chunk_stride4", "u32"],
+    ["accumulate", "u32"],
+  ],
+  bindings: [input("partials"), output("gradient")],
+  overrides: ["LANES"],
+};
+
+export const GRADIENT_NORM: KernelSpec = {
+  name: "gradient_norm",
+  wgsl: gradientNorm,
+  shared: [],
+  params: [["vec4_count", "u32"]],
+  bindings: [input("gradient"), output("block_squares")],
+  overrides: ["LANES"],
+};
+
+export const CLIP_SCALE: KernelSpec = {
+  name: "clip_scale",
+  wgsl: clipScale,
+  shared: [],
+  params: [["block_count", "u32"], ["max_norm", "f32"]],
+  bindings: [input("block_squares"), output("clip_2")],
+  overrides: [],
+};
+
+export const CLIP_ADAM: KernelSpec = {
+  name: "clip_adam",
+  wgsl: clipAdam,
+  shared: [],
+  params: [
+    ["vec4_count", "u32"],
+    ["beta1", "f32"],
+    ["beta2", "f32"],
+    ["epsilon", "f32"],
+    ["step_size", "f32"],
+    ["correction", "f32"],
+    ["one_minus_beta1", "f32"],
+    ["one_minus_beta2", "f32"],
+  ],
+  bindings: [
+    input("gradient"),
+    input("clip_2"),
+    output("first"),
+    output("second"),
+    output("weights"),
+  ],
+  overrides: ["LANES"],
+};
+
+/** The default of `override LANES` in the flat kernels. */
+const FLAT_LANES = 64;
+const NORM_LANES = 8;
+/** Entries of one block of gradient_norm: it decides the bits of the norm. */
+const NORM_BLOCK = 4096;
+
+/** A range of parameters, in floats. */
+export interface GradientRange {
+  readonly length: number;
+  /** Where it lies in one chunk of the partial sums. */
+  readonly partialOffset: number;
+  readonly gradientOffset: number;
+}
+
+/** Adds gradient[range] = Σ over chunks of partials[range] (or += when the size says `accumulate`) to a plan. */
+export function addGradientReduce<Size extends { readonly accumulate: boolean }>(
+  commands: Commands,
+  plan: Plan<Size>,
+  options: {
+    readonly partials: Tensor;
+    readonly gradient: Tensor;
+    readonly chunkStride: number;
+    readonly ranges: readonly GradientRange[];
+  },
+): void {
+  const { partials, gradient, chunkStride, ranges } = options;
+  for (const { length, partialOffset, gradientOffset } of ranges) {
+    plan.add(kernelOf(commands.gpu, GRADIENT_REDUCE), {
+      bindings: { partials, gradient },
+      launch: ({ accumulate }) => ({
+        params: {
+          range_length: length,
+          partial_offset4: partialOffset / 4,
+          gradient_offset4: gradientOffset / 4,
+          chunk_stride4: chunkStride / 4,
+          accumulate: Number(accumulate),
+        },
+        workgroups: [groupsOf(Math.ceil(length / 4), FLAT_LANES)],
+      }),
+    });
+  }
+}
+
+/** Adds clip_2 = (norm of the gradient, clip factor) to a plan. */
+export function addGradientNorm<Size extends { readonly maxNorm: number }>(
+  commands: Commands,
+  plan: Plan<Size>,
+  options: {
+    readonly gradient: Tensor;
+    /** f32 [ceil(W / 4096)]. */
+    readonly block_squares: Tensor;
+    readonly clip_2: Tensor;
+    readonly parameterCount: number;
+  },
+): void {
+  const { gradient, block_squares, clip_2, parameterCount } = options;
+  const blocks = Math.ceil(parameterCount / NORM_BLOCK);
+  plan.add(kernelOf(commands.gpu, GRADIENT_NORM), {
+    bindings: { gradient, block_squares },
+    launch: () => ({
+      params: { vec4_count: Math.ceil(parameterCount / 4) },
+      workgroups: [groupsOf(blocks, NORM_LANES)],
+    }),
+  });
+  plan.add(kernelOf(commands.gpu, CLIP_SCALE), {
+    bindings: { block_squares, clip_2 },
+    launch: ({ maxNorm }) => ({
+      params: { block_count: blocks, max_norm: Math.min(maxNorm, 3e38) },
+      workgroups: [1],
+    }),
+  });
+}
+
+/** Blocks of `gradient_norm`. */
+export function normBlockCount(parameterCount: number): number {
+  return Math.ceil(parameterCount / NORM_BLOCK);
+}
+
+/** One Adam step's settings. */
+export interface AdamSize {
+  readonly adam: {
+    readonly learningRate: number;
+    readonly beta1: number;
+    readonly beta2: number;
+    readonly epsilon: number;
+    /** t, 1 for the first step. */
+    readonly step: number;
+  };
+}
+
+/** Adds one clipped Adam step on the flat parameters to a plan. */
+export function addClipAdam<Size extends AdamSize>(
+  commands: Commands,
+  plan: Plan<Size>,
+  options: {
+    readonly gradient: Tensor;
+    readonly clip_2: Tensor;
+    readonly first: Tensor;
+    readonly second: Tensor;
+    readonly weights: Tensor;
+    readonly parameterCount: number;
+  },
+): void {
+  const { parameterCount, ...bindings } = options;
+  plan.add(kernelOf(commands.gpu, CLIP_ADAM), {
+    bindings,
+    launch: ({ adam: { learningRate, beta1, beta2, epsilon, step } }) => ({
+      params: {
+        vec4_count: Math.ceil(parameterCount / 4),
+        beta1,
+        beta2,
+        epsilon,
+        step_size: learningRate / (1 - beta1 ** step),
+        correction: 1 / Math.sqrt(1 - beta2 ** step),
+        one_minus_beta1: 1 - beta1,
+        one_minus_beta2: 1 - beta2,
+      },
+      workgroups: [groupsOf(Math.ceil(parameterCount / 4), FLAT_LANES)],
+    }),
+  });
+}

@@ -1,0 +1,261 @@
+/** Linear layers: y = x Wᵀ + b plain, with residual or with GELU; gradients of input, weight and bias. */
+import gelu from "#shaders/gelu.wgsl" with { type: "text" };
+import linearBackwardInput from "#shaders/linear_backward_input.wgsl" with { type: "text" };
+import linearBackwardWeight from "#shaders/linear_backward_weight.wgsl" with { type: "text" };
+import linearForward from "#shaders/linear_forward.wgsl" with { type: "text" };
+import linearGeluBackwardInput from "#shaders/linear_gelu_backward_input.wgsl" with {
+  type: "text",
+};
+import linearGeluForward from "#shaders/linear_gelu_forward.wgsl" with { type: "text" };
+import linearResidualForward from "#shaders/linear_residual_forward.wgsl" with { type: "text" };
+import productBlock from "#shaders/product_block.wgsl" with { type: "text" };
+import productOutputs from "#shaders/product_outputs.wgsl" with { type: "text" };
+import productRows from "#shaders/product_rows.wgsl" with { type: "text" };
+import productWeights from "#shaders/product_weights.wgsl" with { type: "text" };
+import type { Commands, Plan } from "../gpu/commands.ts";
+import type { KernelSpec } from "../gpu/kernel.ts";
+import type { Operand, Tensor } from "../gpu/tensor.ts";
+import {
+  chunkRows,
+  groupsOf,
+  input,
+  kernelOf,
+  operandInput,
+  operandOutput,
+  output,
+  PRODUCT_PARAMS,
+  productGroups,
+  ROW_CHUNKS,
+  type RowSize,
+} from "./operands.ts";
+
+export const LINEAR_FORWARD: KernelSpec = {
+  name: "linear_forward",
+  wgsl: linearForward,
+  shared: [productBlock, productRows],
+  params: PRODUCT_PARAMS,
+  bindings: [operandInput("x_NK"), operandInput("w"), output("y_NM")],
+  overrides: ["LANES"],
+};
+
+export const LINEAR_RESIDUAL_FORWARD: KernelSpec = {
+  name: "linear_residual_forward",
+  wgsl: linearResidualForward,
+  shared: [productBlock, productRows],
+  params: PRODUCT_PARAMS,
+  bindings: [operandInput("x_NK"), operandInput("w"), input("residual_NM"), output("y_NM")],
+  overrides: ["LANES"],
+};
+
+export const LINEAR_GELU_FORWARD: KernelSpec = {
+  name: "linear_gelu_forward",
+  wgsl: linearGeluForward,
+  shared: [productBlock, productRows, gelu],
+  params: PRODUCT_PARAMS,
+  bindings: [operandInput("x_NK"), operandInput("w"), output("z_NM"), operandOutput("y_NM")],
+  overrides: ["LANES"],
+};
+
+export const LINEAR_BACKWARD_INPUT: KernelSpec = {
+  name: "linear_backward_input",
+  wgsl: linearBackwardInput,
+  shared: [productBlock, productOutputs],
+  params: [...PRODUCT_PARAMS, ["dy_width4", "u32"], ["accumulate", "u32"]],
+  bindings: [operandInput("dy_NM"), operandInput("w"), output("dx_NK")],
+  overrides: ["LANES"],
+};
+
+export const LINEAR_GELU_BACKWARD_INPUT: KernelSpec = {
+  name: "linear_gelu_backward_input",
+  wgsl: linearGeluBackwardInput,
+  shared: [productBlock, productOutputs, gelu],
+  params: PRODUCT_PARAMS,
+  bindings: [operandInput("dy_NM"), operandInput("w"), input("z_NK"), operandOutput("dz_NK")],
+  overrides: ["LANES"],
+};
+
+export const LINEAR_BACKWARD_WEIGHT: KernelSpec = {
+  name: "linear_backward_weight",
+  wgsl: linearBackwardWeight,
+  shared: [productWeights],
+  params: [
+    ...PRODUCT_PARAMS,
+    ["dy_width4", "u32"],
+    ["chunk_rows", "u32"],
+    ["chunk_stride4", "u32"],
+    ["has_bias", "u32"],
+  ],
+  bindings: [operandInput("dy_NM"), operandInput("x_NK"), output("partials")],
+  overrides: ["LANES"],
+};
+
+/** The default of `override LANES` in linear_backward_weight. */
+const WEIGHT_LANES = 8;
+
+/** W [columnCount, width] at `weightOffset` floats in the flat parameters, its bias right behind it. */
+export interface LinearShape {
+  readonly width: number;
+  readonly columnCount: number;
+  readonly weightOffset: number;
+}
+
+function productParams(shape: LinearShape, rowCount: number): Record<string, number> {
+  return {
+    row_count: rowCount,
+    width4: shape.width / 4,
+    column_count: shape.columnCount,
+    weight_offset4: shape.weightOffset / 4,
+  };
+}
+
+/** Adds y_NM = x Wᵀ + b, as single floats. */
+export function addLinearForward<Size extends RowSize>(
+  commands: Commands,
+  plan: Plan<Size>,
+  options: {
+    readonly x_NK: Operand;
+    readonly w: Operand;
+    readonly y_NM: Tensor;
+    readonly shape: LinearShape;
+  },
+): void {
+  const { shape, ...bindings } = options;
+  plan.add(kernelOf(commands.gpu, LINEAR_FORWARD), {
+    bindings,
+    launch: ({ rowCount }) => ({
+      params: productParams(shape, rowCount),
+      workgroups: productGroups(rowCount, shape.columnCount),
+    }),
+  });
+}
+
+/** Adds y_NM = residual + (x Wᵀ + b); columns a multiple of 8. */
+export function addLinearResidualForward<Size extends RowSize>(
+  commands: Commands,
+  plan: Plan<Size>,
+  options: {
+    readonly x_NK: Operand;
+    readonly w: Operand;
+    readonly residual_NM: Tensor;
+    readonly y_NM: Tensor;
+    readonly shape: LinearShape;
+  },
+): void {
+  const { shape, ...bindings } = options;
+  plan.add(kernelOf(commands.gpu, LINEAR_RESIDUAL_FORWARD), {
+    bindings,
+    launch: ({ rowCount }) => ({
+      params: productParams(shape, rowCount),
+      workgroups: productGroups(rowCount, shape.columnCount),
+    }),
+  });
+}
+
+/** Adds z_NM = x Wᵀ + b and y_NM = gelu(z); columns a multiple of 8. */
+export function addLinearGeluForward<Size extends RowSize>(
+  commands: Commands,
+  plan: Plan<Size>,
+  options: {
+    readonly x_NK: Operand;
+    readonly w: Operand;
+    readonly z_NM: Tensor;
+    readonly y_NM: Operand;
+    readonly shape: LinearShape;
+  },
+): void {
+  const { shape, ...bindings } = options;
+  plan.add(kernelOf(commands.gpu, LINEAR_GELU_FORWARD), {
+    bindings,
+    launch: ({ rowCount }) => ({
+      params: productParams(shape, rowCount),
+      workgroups: productGroups(rowCount, shape.columnCount),
+    }),
+  });
+}
+
+/** Adds dx_NK = dy W, or dx_NK += dy W when `accumulate` is set; width a multiple of 8. */
+export function addLinearBackwardInput<Size extends RowSize>(
+  commands: Commands,
+  plan: Plan<Size>,
+  options: {
+    readonly dy_NM: Operand;
+    readonly w: Operand;
+    readonly dx_NK: Tensor;
+    readonly shape: LinearShape;
+    /** Columns that dy's rows hold, at least columnCount and padded with zeros (default columnCount). */
+    readonly dyWidth?: number;
+    readonly accumulate?: boolean;
+  },
+): void {
+  const { dy_NM, w, dx_NK, shape, dyWidth = shape.columnCount, accumulate = false } = options;
+  plan.add(kernelOf(commands.gpu, LINEAR_BACKWARD_INPUT), {
+    bindings: { dy_NM, w, dx_NK },
+    launch: ({ rowCount }) => ({
+      params: {
+        ...productParams(shape, rowCount),
+        dy_width4: dyWidth / 4,
+        accumulate: Number(accumulate),
+      },
+      workgroups: productGroups(rowCount, shape.width),
+    }),
+  });
+}
+
+/** Adds dz_NK = (dy W) ⊙ gelu'(z). */
+export function addLinearGeluBackwardInput<Size extends RowSize>(
+  commands: Commands,
+  plan: Plan<Size>,
+  options: {
+    readonly dy_NM: Operand;
+    readonly w: Operand;
+    readonly z_NK: Tensor;
+    readonly dz_NK: Operand;
+    readonly shape: LinearShape;
+  },
+): void {
+  const { shape, ...bindings } = options;
+  plan.add(kernelOf(commands.gpu, LINEAR_GELU_BACKWARD_INPUT), {
+    bindings,
+    launch: ({ rowCount }) => ({
+      params: productParams(shape, rowCount),
+      workgroups: productGroups(rowCount, shape.width),
+    }),
+  });
+}
+
+/** Adds dW and db as partial sums over 8 chunks of rows; `gradient_reduce` adds them up. */
+export function addLinearBackwardWeight<Size extends RowSize>(
+  commands: Commands,
+  plan: Plan<Size>,
+  options: {
+    readonly dy_NM: Operand;
+    readonly x_NK: Operand;
+    readonly partials: Tensor;
+    readonly shape: LinearShape;
+    readonly dyWidth?: number;
+    readonly hasBias: boolean;
+    /** Where dW's partial sums lie in one chunk, and the distance of chunks, in floats. */
+    readonly partialOffset: number;
+    readonly chunkStride: number;
+  },
+): void {
+  const { dy_NM, x_NK, partials, shape, dyWidth = shape.columnCount, hasBias } = options;
+  plan.add(kernelOf(commands.gpu, LINEAR_BACKWARD_WEIGHT), {
+    bindings: { dy_NM, x_NK, partials },
+    launch: ({ rowCount }) => ({
+      params: {
+        ...productParams(shape, rowCount),
+        weight_offset4: options.partialOffset / 4,
+        dy_width4: dyWidth / 4,
+        chunk_rows: chunkRows(rowCount),
+        chunk_stride4: options.chunkStride / 4,
+        has_bias: Number(hasBias),
+      },
+      workgroups: [
+        groupsOf(shape.width / 8, WEIGHT_LANES),
+        groupsOf(shape.columnCount, 16),
+        ROW_CHUNKS,
+      ],
+    }),
+  });
+}

@@ -1,0 +1,79 @@
+/** What every kernel shares on the host side: operand accessors, row products, workgroup sizes and binding shorthands. */
+import operandBuffer from "#shaders/operand_buffer.wgsl" with { type: "text" };
+import operandTexture from "#shaders/operand_texture.wgsl" with { type: "text" };
+import type { Gpu } from "../gpu/device.ts";
+import { compileKernel } from "../gpu/device.ts";
+import type { BindingSpec, Kernel, KernelSpec } from "../gpu/kernel.ts";
+
+/** A kernel with its default overrides, or with those given; compiled at most once per device. */
+export function kernelOf(
+  gpu: Gpu,
+  spec: KernelSpec,
+  overrides: Readonly<Record<string, number>> = {},
+): Kernel {
+  return compileKernel(gpu, {
+    spec,
+    overrides,
+    operands: { texture: operandTexture, buffer: operandBuffer },
+  });
+}
+
+/** A storage buffer that the kernel reads. */
+export function input(name: string): BindingSpec {
+  return { name, memory: "storage", access: "read" };
+}
+
+/** A storage buffer that the kernel writes, and may read. */
+export function output(name: string): BindingSpec {
+  return { name, memory: "storage", access: "read_write" };
+}
+
+/** An operand that the kernel reads. */
+export function operandInput(name: string): BindingSpec {
+  return { name, memory: "operand", access: "read" };
+}
+
+/** An operand that the kernel writes. */
+export function operandOutput(name: string): BindingSpec {
+  return { name, memory: "operand", access: "write" };
+}
+
+/** The parameters common to all products over rows: y [N, M] from x [N, K] and W [M, K] in the flat parameters. */
+export const PRODUCT_PARAMS = [
+  ["row_count", "u32"],
+  ["width4", "u32"],
+  ["column_count", "u32"],
+  ["weight_offset4", "u32"],
+] as const;
+
+/** Rows of the batch that a plan is replayed with. */
+export interface RowSize {
+  /** N, the packed tokens. */
+  readonly rowCount: number;
+}
+
+/** Chunks into which sums over rows are cut. It decides the bits of gradients and must never depend on the adapter. */
+export const ROW_CHUNKS = 8;
+
+/** Rows of one chunk. */
+export function chunkRows(rowCount: number): number {
+  return Math.ceil(rowCount / ROW_CHUNKS);
+}
+
+/** Workgroups of `lanes` invocations that give at least `count` invocations. */
+export function groupsOf(count: number, lanes: number): number {
+  return Math.ceil(count / lanes);
+}
+
+/** Invocations of a row product: each owns 8 rows × 8 columns. */
+export function productGroups(
+  rowCount: number,
+  columnCount: number,
+): readonly [number, number] {
+  return [groupsOf(Math.ceil(rowCount / 8), PRODUCT_LANES), Math.ceil(columnCount / 8)];
+}
+
+/** The default of `override LANES` in row products. */
+export const PRODUCT_LANES = 16;
+/** The default of `override LANES` in kernels with one invocation a row or vec4. */
+export const ROW_LANES = 32;

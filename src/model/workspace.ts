@@ -1,0 +1,221 @@
+/** Device memory of one model shape for up to `capacity` packed tokens: inputs, activations, gradients. */
+import type { Commands } from "../gpu/commands.ts";
+import {
+  createRowOperand,
+  createTensor,
+  destroy,
+  type Operand,
+  roundUp,
+  type Tensor,
+} from "../gpu/tensor.ts";
+import { headPartialBytes, segmentCount, tileWidth } from "../kernels/logprob.ts";
+import { normBlockCount } from "../kernels/clip_adam.ts";
+import { ROW_CHUNKS } from "../kernels/operands.ts";
+import { rotaryAngles } from "../kernels/attention.ts";
+import { type ModelConfig, parameterLayout } from "./config.ts";
+import { createFlat } from "./parameters.ts";
+
+/** What one block's forward leaves for its backward. */
+export interface BlockActivations {
+  /** The block's input, hidden states [N, D]. */
+  readonly x_ND: Tensor;
+  readonly moments1_N2: Tensor;
+  readonly normed1_ND: Operand;
+  readonly qkv_N3D: Operand;
+  readonly o_ND: Operand;
+  readonly lse_NH: Tensor;
+  /** Hidden states between attention and feed-forward. */
+  readonly middle_ND: Tensor;
+  readonly moments2_N2: Tensor;
+  readonly normed2_ND: Operand;
+  readonly z_NF: Tensor;
+  readonly gelu_NF: Operand;
+}
+
+/** Inputs that the host uploads for each batch. */
+export interface BatchInputs {
+  /** (id, position, first, end) of each packed token, u32. */
+  readonly token_N4: Tensor;
+  /** The token that follows, whose log-prob is computed, u32. */
+  readonly target_N: Tensor;
+  /** (advantage, weight, mean weight, old log-prob), f32. */
+  readonly objective_N4: Tensor;
+  /** Rows by token id, and where each id starts: for the embedding's gradient. */
+  readonly order_N: Tensor;
+  readonly start_V: Tensor;
+}
+
+/** All device memory that forward and backward need besides the weights. */
+export interface Workspace {
+  readonly config: ModelConfig;
+  readonly capacity: number;
+  readonly maxPositions: number;
+  readonly inputs: BatchInputs;
+  readonly angles_TK: Tensor;
+  readonly blocks: readonly BlockActivations[];
+  readonly final_ND: Tensor;
+  readonly momentsFinal_N2: Tensor;
+  readonly hidden_ND: Operand;
+  readonly segments: Tensor;
+  /** (log-prob, entropy, lse, 0) per token. */
+  readonly result_N4: Tensor;
+  /** The same of the reference model, computed or uploaded. */
+  readonly reference_N4: Tensor;
+}
+
+/** Device memory of the backward pass. */
+export interface GradientWorkspace {
+  readonly dresult_N2: Tensor;
+  readonly dz_NC: Operand;
+  readonly headPartials: Tensor;
+  /** Gradient that enters a LayerNorm backward, [N, D]. */
+  readonly dnormed_ND: Tensor;
+  /** Gradients of hidden states, used in turns. */
+  readonly dx_ND: readonly [Operand, Operand];
+  readonly dz_NF: Operand;
+  readonly do_ND: Tensor;
+  readonly delta_NH: Tensor;
+  readonly dqkv_N3D: Operand;
+  /** [8, parameters between token table and head]. */
+  readonly partials: Tensor;
+  /** The flat gradient [W]. */
+  readonly gradient: Tensor;
+  readonly block_squares: Tensor;
+  /** (norm before clipping, clip factor). */
+  readonly clip_2: Tensor;
+}
+
+interface Allocator {
+  rows(label: string, floats: number): Tensor;
+  operand(label: string, floats: number): Operand;
+}
+
+function allocator(commands: Commands, capacity: number): Allocator {
+  const { device, operandMemory } = commands.gpu;
+  return {
+    rows: (label, floats) => createTensor(device, { label, sizeBytes: capacity * floats * 4 }),
+    operand: (label, floats) =>
+      createRowOperand(device, {
+        label,
+        rowCount: capacity,
+        width4: floats / 4,
+        memory: operandMemory,
+      }),
+  };
+}
+
+function createBlock(make: Allocator, config: ModelConfig, layer: number): BlockActivations {
+  const { width, feedForwardWidth, headCount } = config;
+  const label = (name: string) => `${name} ${layer}`;
+  return {
+    x_ND: make.rows(label("x"), width),
+    moments1_N2: make.rows(label("moments1"), 2),
+    normed1_ND: make.operand(label("normed1"), width),
+    qkv_N3D: make.operand(label("qkv"), 3 * width),
+    o_ND: make.operand(label("attention output"), width),
+    lse_NH: make.rows(label("attention lse"), headCount),
+    middle_ND: make.rows(label("middle"), width),
+    moments2_N2: make.rows(label("moments2"), 2),
+    normed2_ND: make.operand(label("normed2"), width),
+    z_NF: make.rows(label("z"), feedForwardWidth),
+    gelu_NF: make.operand(label("gelu"), feedForwardWidth),
+  };
+}
+
+/**
+ * Allocates memory for batches of up to `capacity` tokens in episodes of up to `maxPositions`.
+ * @param options.isTraining False shares one block's activations among all layers: enough for a forward.
+ * @throws {RangeError} When a tensor exceeds the device's limits.
+ */
+export function createWorkspace(
+  commands: Commands,
+  config: ModelConfig,
+  options: {
+    readonly capacity: number;
+    readonly maxPositions: number;
+    readonly isTraining: boolean;
+  },
+): Workspace {
+  const { capacity, maxPositions, isTraining } = options;
+  const { width, vocabSize, layerCount, headCount } = config;
+  const make = allocator(commands, capacity);
+  const angles = rotaryAngles(width / headCount, maxPositions);
+  const angles_TK = createTensor(commands.gpu.device, {
+    label: "rotary angles",
+    sizeBytes: angles.byteLength,
+  });
+  commands.write(angles_TK, angles);
+  const shared = isTraining ? undefined : createBlock(make, config, 0);
+  const blocks = Array.from(
+    { length: layerCount },
+    (_, layer) => shared ?? createBlock(make, config, layer),
+  );
+  return {
+    config,
+    capacity,
+    maxPositions,
+    angles_TK,
+    blocks,
+    inputs: {
+      token_N4: make.rows("tokens", 4),
+      target_N: make.rows("targets", 1),
+      objective_N4: make.rows("objective", 4),
+      order_N: make.rows("token order", 1),
+      start_V: createTensor(commands.gpu.device, {
+        label: "token starts",
+        sizeBytes: (vocabSize + 1) * 4,
+      }),
+    },
+    final_ND: make.rows("final", width),
+    momentsFinal_N2: make.rows("final moments", 2),
+    hidden_ND: make.operand("hidden", width),
+    segments: make.rows("log-prob segments", 4 * segmentCount(vocabSize)),
+    result_N4: make.rows("log-probs", 4),
+    reference_N4: make.rows("reference log-probs", 4),
+  };
+}
+
+/**
+ * Allocates memory for the backward pass.
+ * @throws {RangeError} When a tensor exceeds the device's limits.
+ */
+export function createGradientWorkspace(
+  commands: Commands,
+  config: ModelConfig,
+  capacity: number,
+): GradientWorkspace {
+  const { width, feedForwardWidth, headCount, vocabSize } = config;
+  const layout = parameterLayout(config);
+  const make = allocator(commands, capacity);
+  const tensor = (label: string, sizeBytes: number) =>
+    createTensor(commands.gpu.device, { label, sizeBytes });
+  const trunk = layout.head - (layout.blocks[0]?.ln1 ?? 0);
+  const head = { width, vocabSize, weightOffset: layout.head };
+  return {
+    dresult_N2: make.rows("log-prob gradients", 2),
+    dz_NC: make.operand("logit gradients", tileWidth(vocabSize)),
+    headPartials: tensor("head partials", headPartialBytes(head)),
+    dnormed_ND: make.rows("gradient of normed", width),
+    dx_ND: [make.operand("gradient of x, even", width), make.operand("gradient of x, odd", width)],
+    dz_NF: make.operand("gradient of z", feedForwardWidth),
+    do_ND: make.rows("gradient of attention output", width),
+    delta_NH: make.rows("attention delta", headCount),
+    dqkv_N3D: make.operand("gradient of qkv", 3 * width),
+    partials: tensor("gradient partials", ROW_CHUNKS * roundUp(trunk, 4) * 4),
+    gradient: createFlat(commands, "gradient", layout.parameterCount),
+    block_squares: tensor("squares", normBlockCount(layout.parameterCount) * 4),
+    clip_2: tensor("clip", 8),
+  };
+}
+
+/** Frees every tensor and operand of a workspace, once. */
+export function destroyWorkspace(workspace: Workspace | GradientWorkspace): void {
+  const seen = new Set<Tensor | Operand>();
+  const visit = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    if ("label" in value && "sizeBytes" in value) seen.add(value as Tensor | Operand);
+    else Object.values(value).forEach(visit);
+  };
+  Object.entries(workspace).forEach(([name, value]) => name !== "config" && visit(value));
+  seen.forEach(destroy);
+}
