@@ -23,10 +23,11 @@ export {
 } from "./src/model/safetensors.ts";
 export {
   ALGORITHM_DEFAULTS,
-  type AlgorithmName,
   COMMON_DEFAULTS,
   type ConfigSources,
   episodesPerStep,
   resolveConfig,
   type TrainConfig,
 } from "./src/rl/config.ts";
+export { type AggregationMode } from "./src/rl/aggregate.ts";
+export { type AlgorithmName, ALGORITHMS } from "./src/rl/algorithms.ts";

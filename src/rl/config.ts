@@ -2,6 +2,8 @@
 import { z } from "zod";
 import { UserError } from "../core/errors.ts";
 import { suggestName } from "../core/nearest.ts";
+import type { AggregationMode } from "./aggregate.ts";
+import { type AlgorithmName, ALGORITHMS } from "./algorithms.ts";
 
 /** A complete, checked configuration. The ranges are in the schema below. */
 export interface TrainConfig {
@@ -19,22 +21,22 @@ export interface TrainConfig {
   /** Calls in an episode. */
   readonly maxTurns: number;
 
-  /** Episodes in a step, on tasks drawn with replacement (reinforce only). */
+  /** Episodes in a step, on tasks drawn with replacement (ungrouped algorithms only). */
   readonly episodes: number;
-  /** Tasks in a step, drawn without replacement (all but reinforce). */
+  /** Tasks in a step, drawn without replacement (grouped algorithms only). */
   readonly problems: number;
-  /** Episodes of each task (all but reinforce). */
+  /** Episodes of each task (grouped algorithms only). */
   readonly groupSize: number;
   /** Temperature of the sampler and of the log-probs that are trained. */
   readonly temperature: number;
 
   /** Added to a group's standard deviation before the division by it (grpo). */
   readonly advantageEps: number;
-  /** Share of the old value in the moving baseline (reinforce). */
+  /** Share of the old value in the moving baseline (ungrouped algorithms). */
   readonly baselineDecay: number;
 
   /** How the terms of all tokens become one number: src/rl/aggregate.ts. */
-  readonly aggregation: "token_mean" | "seq_mean_token_sum" | "seq_mean_token_mean" | "constant";
+  readonly aggregation: AggregationMode;
   /** The divisor of `constant`; null: episodes of the minibatch × maxTurns × 6 tokens of a call. */
   readonly normConst: number | null;
   /** The ratio is clipped from below to 1 − clipLow. */
@@ -79,9 +81,6 @@ export interface TrainConfig {
   readonly recordSpikeFactor: number;
 }
 
-/** The name of an algorithm. */
-export type AlgorithmName = "reinforce" | "grpo" | "drgrpo" | "rloo" | "ppo";
-
 const count = z.int().min(1).max(4096);
 /** An integer where 0 switches off. */
 const every = z.int().min(0).max(1_000_000);
@@ -90,7 +89,7 @@ const share = z.number().min(0).lt(1);
 
 /** What each key may hold. Keys that are not listed are refused. */
 const trainSchema = z.strictObject({
-  algorithm: z.enum(["reinforce", "grpo", "drgrpo", "rloo", "ppo"]),
+  algorithm: z.enum(Object.keys(ALGORITHMS) as AlgorithmName[]),
   seed: z.int().min(0).max(2 ** 32 - 1),
   steps: z.int().min(1).max(1_000_000),
 
@@ -131,8 +130,8 @@ const trainSchema = z.strictObject({
   recordSpikeFactor: z.number().min(0).max(1e6),
 }) satisfies z.ZodType<TrainConfig>;
 
-/** Every key's default, before the algorithm's own. */
-export const COMMON_DEFAULTS: Omit<TrainConfig, "algorithm"> = {
+/** Every key's default, before the algorithm's own; the aggregation's default is in the algorithm's record. */
+export const COMMON_DEFAULTS: Omit<TrainConfig, "algorithm" | "aggregation"> = {
   seed: 0,
   steps: 24,
   preset: "rl",
@@ -144,7 +143,6 @@ export const COMMON_DEFAULTS: Omit<TrainConfig, "algorithm"> = {
   temperature: 1,
   advantageEps: 1e-6,
   baselineDecay: 0.9,
-  aggregation: "token_mean",
   normConst: null,
   clipLow: 0.2,
   clipHigh: 0.2,
@@ -171,16 +169,10 @@ export const COMMON_DEFAULTS: Omit<TrainConfig, "algorithm"> = {
 export const ALGORITHM_DEFAULTS: Readonly<Record<AlgorithmName, Partial<TrainConfig>>> = {
   reinforce: { preset: "chapter6", lr: 2e-3, steps: 80, minibatches: 1, evalEvery: 10 },
   grpo: {},
-  drgrpo: { aggregation: "constant" },
+  drgrpo: {},
   rloo: {},
   ppo: {},
 };
-
-/** Keys that would change nothing under an algorithm: setting one is refused, since it would be a mistake. */
-const FOREIGN_KEYS = {
-  reinforce: ["problems", "groupSize"],
-  other: ["episodes"],
-} as const satisfies Record<string, readonly (keyof TrainConfig)[]>;
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -260,10 +252,12 @@ function describeIssue(issue: z.core.$ZodIssue, values: Values): string {
 
 function checkTogether(config: TrainConfig, given: Values): void {
   const { algorithm } = config;
-  const foreign = FOREIGN_KEYS[algorithm === "reinforce" ? "reinforce" : "other"]
+  const { grouped } = ALGORITHMS[algorithm];
+  // Setting a key that changes nothing would be a mistake that nobody sees.
+  const foreign = (grouped ? ["episodes"] : ["problems", "groupSize"])
     .find((key) => Object.hasOwn(given, key));
   if (foreign !== undefined) {
-    const instead = algorithm === "reinforce" ? "episodes" : "problems and groupSize";
+    const instead = grouped ? "problems and groupSize" : "episodes";
     throw new UserError(
       `Cannot train: ${foreign} has no effect under ${algorithm}, whose batch is set by ${instead}`,
     );
@@ -281,12 +275,13 @@ function checkTogether(config: TrainConfig, given: Values): void {
  * Number of episodes in a step.
  *
  * @param config The configuration.
- * @returns `episodes` for reinforce, problems × groupSize for the others.
+ * @returns problems × groupSize for grouped algorithms, `episodes` for the others.
  */
 export function episodesPerStep(
   config: Pick<TrainConfig, "algorithm" | "episodes" | "problems" | "groupSize">,
 ): number {
-  return config.algorithm === "reinforce" ? config.episodes : config.problems * config.groupSize;
+  const { grouped } = ALGORITHMS[config.algorithm];
+  return grouped ? config.problems * config.groupSize : config.episodes;
 }
 
 /**
@@ -311,11 +306,12 @@ export function resolveConfig({ file, flags = {}, sets = [] }: ConfigSources): T
     ...givenFlags,
     ...sets.map(parseSet),
   ]);
-  const name = trainSchema.shape.algorithm.safeParse(given.algorithm ?? "grpo");
+  const algorithm = trainSchema.shape.algorithm.catch("grpo").parse(given.algorithm);
   const values: Values = Object.fromEntries([
-    ["algorithm", "grpo"],
+    ["algorithm", algorithm],
     ...Object.entries(COMMON_DEFAULTS),
-    ...(name.success ? Object.entries(ALGORITHM_DEFAULTS[name.data]) : []),
+    ["aggregation", ALGORITHMS[algorithm].aggregation],
+    ...Object.entries(ALGORITHM_DEFAULTS[algorithm]),
     ...Object.entries(given),
   ]);
   const result = trainSchema.safeParse(values);

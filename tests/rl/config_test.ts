@@ -1,9 +1,9 @@
 /** Tests of src/rl/config.ts. */
 import { assertEquals, assertThrows } from "@std/assert";
+import { type AlgorithmName, ALGORITHMS } from "../../src/rl/algorithms.ts";
 import { UserError } from "../../src/core/errors.ts";
 import {
   ALGORITHM_DEFAULTS,
-  type AlgorithmName,
   COMMON_DEFAULTS,
   type ConfigSources,
   episodesPerStep,
@@ -14,6 +14,7 @@ Deno.test("resolveConfig() overlays the algorithm's defaults on the common ones"
   for (const algorithm of Object.keys(ALGORITHM_DEFAULTS) as AlgorithmName[]) {
     assertEquals(resolveConfig({ flags: { algorithm } }), {
       algorithm,
+      aggregation: ALGORITHMS[algorithm].aggregation,
       ...COMMON_DEFAULTS,
       ...ALGORITHM_DEFAULTS[algorithm],
     });
@@ -67,7 +68,7 @@ Deno.test("resolveConfig() says which key is wrong, what was found and what is a
     [set("steps=1.5"), "steps is 1.5 but must be an integer"],
     [set("steps=0"), "steps is 0 but must be at least 1"],
     [set("clipLow=1"), "clipLow is 1 but must be below 1"],
-    [set("algorithm=grop"), 'algorithm is "grop" but must be one of reinforce, grpo'],
+    [set("algorithm=grop"), 'algorithm is "grop" but must be one of reinforce, ppo, grpo'],
     [set("betas=[0.9]"), "betas is [0.9] but must be at least 2 items"],
     [set("betas=[0.9,1]"), "betas[1] is 1 but must be below 1"],
     [set("skipZeroSignal=yes"), 'skipZeroSignal is "yes" but must be a boolean'],

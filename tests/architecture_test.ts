@@ -1,0 +1,311 @@
+/** The rules of the source tree, held by a walk over its text: layers, quartets, WGSL headers, sizes, first lines. */
+import { assert, assertEquals } from "@std/assert";
+import { COMMANDS } from "../cli/registry.ts";
+
+/** Text of every file under the repository by its path, for example `src/core/errors.ts`. */
+type Tree = ReadonlyMap<string, string>;
+
+/** A folder imports from itself and from the folders before it. src/std stands in for published packages: all may use it. */
+const LAYERS = [
+  "std",
+  "core",
+  "gpu",
+  "reference",
+  "kernels",
+  "model",
+  "gym",
+  "rollout",
+  "rl",
+  "debug",
+  "run",
+  "lab",
+  "report",
+  "cli",
+];
+
+/** Imports that the order of the layers would allow. Only tests see both sides of a quartet. */
+const FORBIDDEN_IMPORTS: readonly (readonly [string, string])[] = [
+  ["reference", "gpu"],
+  ["kernels", "reference"],
+];
+
+/** Kernel files without a reference and a test of the same name, with the reason. */
+const NO_QUARTET: Readonly<Record<string, string>> = {};
+
+const MAX_LINES = 400;
+
+/** Comments and text literals, longest first, so that a `//` inside a text is no comment. */
+const COMMENT_OR_TEXT =
+  /\/\*[\s\S]*?\*\/|\/\/.*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g;
+
+function withoutComments(source: string): string {
+  return source.replace(COMMENT_OR_TEXT, (match) => match.startsWith("/") ? "" : match);
+}
+
+function withoutCommentsAndTexts(source: string): string {
+  return source.replace(COMMENT_OR_TEXT, (match) => match.startsWith("/") ? "" : '""');
+}
+
+/** The layer of a path: `src/gpu/device.ts` → `gpu`, `cli/main.ts` → `cli`; mod.ts and tests have none. */
+function layerOf(path: string): string | undefined {
+  return path.startsWith("cli/") ? "cli" : /^src\/([^/]+)\//.exec(path)?.[1];
+}
+
+function importsOf(path: string, source: string): string[] {
+  const specifiers = withoutComments(source).matchAll(
+    /(?:\bfrom|\bimport)\s*\(?\s*["']([^"']+)["']/g,
+  );
+  return Array.from(specifiers, ([, specifier = ""]) => {
+    if (!specifier.startsWith(".")) return specifier;
+    return new URL(specifier, `file:///${path}`).pathname.slice(1);
+  });
+}
+
+function layerViolations(tree: Tree): string[] {
+  const found: string[] = [];
+  for (const [path, source] of tree) {
+    const own = layerOf(path);
+    if (own === undefined || !path.endsWith(".ts")) continue;
+    if (!LAYERS.includes(own)) found.push(`${path}: ${own} is no layer; known are ${LAYERS}`);
+    for (const target of importsOf(path, source)) {
+      const other = layerOf(target);
+      if (/^(npm|jsr|https?):/.test(target)) {
+        found.push(`${path}: ${target} must be named in deno.json`);
+      }
+      if (target.startsWith("tests/")) found.push(`${path}: it imports a test`);
+      if (other === undefined) continue;
+      const isBelow = LAYERS.indexOf(other) > LAYERS.indexOf(own);
+      const isForbidden = FORBIDDEN_IMPORTS.some(([from, to]) => from === own && to === other);
+      if (isBelow || isForbidden) found.push(`${path}: ${own} must not import ${target}`);
+    }
+    // What stands above src/run runs in a browser, too: files, processes and the terminal begin there.
+    const isAboveRun = own !== "std" && LAYERS.indexOf(own) < LAYERS.indexOf("run");
+    const usesHost = /\bDeno\./.test(withoutCommentsAndTexts(source)) ||
+      importsOf(path, source).some((specifier) => specifier.startsWith("node:"));
+    if (isAboveRun && usesHost) found.push(`${path}: ${own} must not use Deno or Node`);
+  }
+  return found;
+}
+
+function sourceViolations(tree: Tree): string[] {
+  const found: string[] = [];
+  const rules: readonly (readonly [RegExp, string])[] = [
+    [/[:<|&,(]\s*any\b|\bas any\b/, "`any` takes the types away"],
+    [/\benum\s+\w+\s*\{/, "an enum is no TypeScript that can be erased"],
+    [/\bclass\s+\w+\s+extends\s+(?!\w*Error\b)/, "only errors inherit"],
+    [/^(?:export )?(?:let|var) /m, "a module must hold no state"],
+    [/[\w)\]]!(?:[.;,)\]]|\[)/, "a non-null `!` hides a case"],
+  ];
+  for (const [path, source] of tree) {
+    const lines = source.trimEnd().split("\n");
+    if (lines.length > MAX_LINES) found.push(`${path}: ${lines.length} of ${MAX_LINES} lines`);
+    const isShell = lines[0]?.startsWith("#!");
+    const purpose = lines[isShell || lines[0] === "/**" ? 1 : 0] ?? "";
+    if (!/^(\/\*\*|\/\/| \*|#) \S/.test(purpose)) {
+      found.push(`${path}: the first line must say what the file is for`);
+    }
+    // src/std repeats signatures of published packages.
+    if (!path.endsWith(".ts") || path.startsWith("tests/") || path.startsWith("src/std/")) continue;
+    for (const [pattern, reason] of rules) {
+      if (pattern.test(withoutCommentsAndTexts(source))) found.push(`${path}: ${reason}`);
+    }
+  }
+  return found;
+}
+
+/** Stems of the shader files that are kernels; the others hold functions that kernels share. */
+function entryPointStems(tree: Tree): string[] {
+  return Array.from(tree)
+    .filter(([path, source]) =>
+      path.startsWith("shaders/") && withoutComments(source).includes("@compute")
+    )
+    .map(([path]) => path.slice("shaders/".length, -".wgsl".length));
+}
+
+/**
+ * An op is a file in src/kernels. It holds the specs of its entry points (forward, backward, …), and its reference and test
+ * bear its name: shaders/layernorm_forward.wgsl → src/kernels/layernorm.ts → src/reference/layernorm.ts, tests/kernels/layernorm_test.ts.
+ * An entry point of another folder (a self-test, a rollout) has its spec there, and a test of that folder.
+ */
+function quartetViolations(tree: Tree): string[] {
+  const found: string[] = [];
+  for (const stem of entryPointStems(tree)) {
+    const owners = Array.from(tree.keys()).filter((path) =>
+      path.startsWith("src/") &&
+      importsOf(path, tree.get(path) ?? "").includes(`#shaders/${stem}.wgsl`)
+    );
+    const [owner, second] = owners;
+    if (owner === undefined) {
+      found.push(`shaders/${stem}.wgsl: no file in src has a spec of it`);
+    } else if (second !== undefined) {
+      found.push(`shaders/${stem}.wgsl: ${owners.join(" and ")} both have a spec of it`);
+    } else {
+      const [, folder = "", op = ""] = /^src\/([^/]+)\/([^/]+)\.ts$/.exec(owner) ?? [];
+      if (Object.hasOwn(NO_QUARTET, op)) continue;
+      const needed = [`tests/${folder}/${op}_test.ts`];
+      if (folder === "kernels") needed.push(`src/reference/${op}.ts`);
+      for (const path of needed) {
+        if (!tree.has(path)) found.push(`shaders/${stem}.wgsl: ${path} is missing`);
+      }
+    }
+  }
+  return found;
+}
+
+function shaderViolations(tree: Tree): string[] {
+  const found: string[] = [];
+  const rules: readonly (readonly [RegExp, string])[] = [
+    [/\bdot\s*\(/, "dot() sums in an order of the driver's choice"],
+    [/\btanh\s*\(/, "tanh() differs between implementations"],
+    [/\batomic\w*\s*<\s*f32\s*>|\batomic\w+\s*\([^;]*bitcast/, "float atomics add in any order"],
+  ];
+  for (const [path, source] of tree) {
+    if (!path.endsWith(".wgsl")) continue;
+    const stem = path.slice("shaders/".length, -".wgsl".length);
+    const lines = source.split("\n");
+    const code = withoutComments(source);
+    const isKernel = code.includes("@compute");
+    if (isKernel) {
+      const names = Array.from(code.matchAll(/@compute\b[^{]*?\bfn\s+(\w+)/g), ([, name]) => name);
+      if (names.join() !== stem) found.push(`${path}: its entry point is ${names}, not ${stem}`);
+      const headerLines = lines.findIndex((line) => !line.startsWith("//"));
+      if (headerLines < 5 || headerLines > 12) {
+        found.push(`${path}: its header has ${headerLines} lines, required are 5 to 12`);
+      }
+    }
+    if (!source.startsWith(`// ${stem}: `)) {
+      found.push(`${path}: it must begin with "// ${stem}: "`);
+    }
+    if (source.includes("\t")) found.push(`${path}: it holds a tab`);
+    const wide = lines.findIndex((line) => line.length > 120);
+    if (wide >= 0) found.push(`${path}:${wide + 1}: the line is wider than 120 columns`);
+    for (const [pattern, reason] of rules) {
+      if (pattern.test(code)) found.push(`${path}: ${reason}`);
+    }
+  }
+  return found;
+}
+
+/** mod.ts offers what the folders export and adds nothing. */
+function apiViolations(tree: Tree): string[] {
+  const source = withoutComments(tree.get("mod.ts") ?? "");
+  const rest = source.replace(/export (?:type )?\{[^}]*\} from "\.\/src\/[^"]+";/g, "").trim();
+  return rest === "" ? [] : [`mod.ts: only re-exports of src are allowed, found ${rest}`];
+}
+
+/** Every command has a row in the launcher's table, or it runs without permissions and without an adapter. */
+function launcherViolations(tree: Tree, commands: readonly string[]): string[] {
+  const launcher = tree.get("cli/agentrl") ?? "";
+  const rows = Array.from(launcher.matchAll(/^ {2}([\w |]+)\)/gm), ([, names = ""]) => names);
+  const known = new Set(rows.flatMap((names) => names.split(/[ |]+/)));
+  return commands.filter((name) => !known.has(name))
+    .map((name) => `cli/agentrl: the table of permissions has no row for ${name}`);
+}
+
+/** Reads the files whose text the rules are about. */
+function readTree(): Tree {
+  const root = new URL("../", import.meta.url);
+  const tree = new Map<string, string>();
+  const read = (path: string) => tree.set(path, Deno.readTextFileSync(new URL(path, root)));
+  const walk = (folder: string) => {
+    for (const { name, isDirectory } of Deno.readDirSync(new URL(folder, root))) {
+      if (isDirectory) walk(`${folder}${name}/`);
+      else if (/\.(ts|wgsl)$/.test(name)) read(`${folder}${name}`);
+    }
+  };
+  for (const folder of ["src/", "cli/", "tests/", "shaders/"]) walk(folder);
+  read("mod.ts");
+  read("cli/agentrl");
+  return tree;
+}
+
+const RULES = {
+  "imports follow the layers and the host stays below src/run": layerViolations,
+  "files are short, say what they are for, and avoid what hides mistakes": sourceViolations,
+  "every kernel has a spec, a reference and a test": quartetViolations,
+  "shaders have headers and sum in a fixed order": shaderViolations,
+  "mod.ts holds re-exports only": apiViolations,
+} as const satisfies Record<string, (tree: Tree) => string[]>;
+
+for (const [rule, violations] of Object.entries(RULES)) {
+  Deno.test(`architecture: ${rule}`, () => assertEquals(violations(readTree()), []));
+}
+
+Deno.test("architecture: the launcher knows every command", () => {
+  assertEquals(launcherViolations(readTree(), Object.keys(COMMANDS)), []);
+});
+
+Deno.test("architecture: each rule finds its planted violation and nothing in a right tree", () => {
+  const header = "// k_forward: y = x\n//\n//\n//\n// Source.\n";
+  const kernel = `${header}@compute @workgroup_size(64)\nfn k_forward() {}\n`;
+  const spec = '/** K. */\nimport wgsl from "#shaders/k_forward.wgsl" with { type: "text" };\n';
+  const right: Tree = new Map([
+    ["shaders/k_forward.wgsl", kernel],
+    ["src/kernels/k.ts", `${spec}import { a } from "../gpu/a.ts"; // not Deno. or any\n`],
+    ["src/reference/k.ts", '/** K. */\nconst url = "http://x: any";\nif (a !== b) c = !d;\n'],
+    ["tests/kernels/k_test.ts", "/** K. */\n"],
+    ["mod.ts", '/** All. */\nexport { k, type K } from "./src/kernels/k.ts";\n'],
+  ]);
+  const all = (tree: Tree) => Object.values(RULES).flatMap((rule) => rule(tree));
+  assertEquals(all(right), []);
+
+  const planted: readonly (readonly [string, string, string])[] = [
+    ["src/core/a.ts", '/** A. */\nimport "../gpu/b.ts";\n', "core must not import src/gpu/b.ts"],
+    [
+      "src/core/a.ts",
+      '/** A. */\nawait import("../rl/b.ts");\n',
+      "core must not import src/rl/b.ts",
+    ],
+    ["src/reference/a.ts", '/** A. */\nexport * from "../gpu/b.ts";\n', "must not import src/gpu/"],
+    [
+      "src/kernels/a.ts",
+      '/** A. */\nimport {} from "../reference/k.ts";\n',
+      "must not import src/ref",
+    ],
+    ["src/core/a.ts", '/** A. */\nimport {} from "npm:zod";\n', "must be named in deno.json"],
+    ["src/utils/a.ts", "/** A. */\n", "utils is no layer"],
+    ["src/rl/a.ts", "/** A. */\nDeno.cwd();\n", "rl must not use Deno"],
+    ["src/rl/a.ts", '/** A. */\nimport {} from "node:fs";\n', "rl must not use Deno or Node"],
+    ["src/rl/a.ts", "const a = 1;\n", "first line must say"],
+    ["src/rl/a.ts", `/** A. */\n${"\n".repeat(400)}a;`, "402 of 400 lines"],
+    ["src/rl/a.ts", "/** A. */\nfunction f(a: any) {}\n", "`any`"],
+    ["src/rl/a.ts", "/** A. */\nenum A { B }\n", "enum"],
+    ["src/rl/a.ts", "/** A. */\nclass A extends Map {}\n", "only errors inherit"],
+    ["src/rl/a.ts", "/** A. */\nlet a = 1;\n", "no state"],
+    ["src/rl/a.ts", "/** A. */\nf(a[0]!.b);\n", "non-null"],
+    ["shaders/l.wgsl", kernel.replaceAll("k_forward", "l"), "no file in src has a spec"],
+    ["src/model/k.ts", spec, "both have a spec"],
+    ["shaders/k_forward.wgsl", kernel.replace("fn k_forward", "fn main"), "entry point is main"],
+    ["shaders/k_forward.wgsl", kernel.replace("//\n//\n", ""), "header has 3 lines"],
+    [
+      "shaders/k_forward.wgsl",
+      kernel.replace("// k_f", "// f"),
+      'must begin with "// k_forward: "',
+    ],
+    ["shaders/k_forward.wgsl", kernel.replace("{}", "{\t}"), "tab"],
+    ["shaders/k_forward.wgsl", kernel.replace("{}", `{${" ".repeat(120)}}`), "wider than 120"],
+    ["shaders/k_forward.wgsl", kernel.replace("{}", "{ dot (a, b); }"), "dot()"],
+    ["shaders/k_forward.wgsl", kernel.replace("{}", "{ tanh(a); }"), "tanh()"],
+    [
+      "shaders/k_forward.wgsl",
+      kernel.replace("{}", "{ atomicMax(&a, bitcast<u32>(b)); }"),
+      "atomics",
+    ],
+    ["mod.ts", "/** All. */\nexport const a = 1;\n", "only re-exports"],
+  ];
+  for (const [path, source, reason] of planted) {
+    const found = all(new Map([...right, [path, source]]));
+    assert(
+      found.some((text) => text.includes(reason)),
+      `${reason}: found ${JSON.stringify(found)}`,
+    );
+  }
+  for (const missing of ["src/reference/k.ts", "tests/kernels/k_test.ts"]) {
+    const found = all(new Map([...right].filter(([path]) => path !== missing)));
+    assertEquals(found, [`shaders/k_forward.wgsl: ${missing} is missing`]);
+  }
+  assertEquals(
+    launcherViolations(new Map([["cli/agentrl", "  a | b) ;;\n"]]), ["b", "c"]).length,
+    1,
+  );
+});
