@@ -29,5 +29,5 @@ export {
   resolveConfig,
   type TrainConfig,
 } from "./src/rl/config.ts";
-export { type AggregationMode } from "./src/rl/aggregate.ts";
+export { AGGREGATION_MODES, type AggregationMode } from "./src/rl/aggregate.ts";
 export { type AlgorithmName, ALGORITHMS } from "./src/rl/algorithms.ts";

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { UserError } from "../core/errors.ts";
 import { suggestName } from "../core/nearest.ts";
-import type { AggregationMode } from "./aggregate.ts";
+import { AGGREGATION_MODES, type AggregationMode } from "./aggregate.ts";
 import { type AlgorithmName, ALGORITHMS } from "./algorithms.ts";
 
 /** A complete, checked configuration. The ranges are in the schema below. */
@@ -45,7 +45,7 @@ export interface TrainConfig {
   readonly clipHigh: number;
   /** Weight of the KL divergence from the reference. */
   readonly klCoef: number;
-  /** Estimator of that divergence: src/rl/kl.ts. */
+  /** Estimator of that divergence. */
   readonly klKind: "k1" | "k2" | "k3";
   /** Weight of the entropy, which the loss rewards. */
   readonly entropyCoef: number;
@@ -105,7 +105,7 @@ const trainSchema = z.strictObject({
   advantageEps: z.number().min(0).max(1),
   baselineDecay: share,
 
-  aggregation: z.enum(["token_mean", "seq_mean_token_sum", "seq_mean_token_mean", "constant"]),
+  aggregation: z.enum(AGGREGATION_MODES),
   normConst: z.number().positive().nullable(),
   clipLow: share,
   clipHigh: coefficient,
