@@ -1,3 +1,4 @@
+/** Tests of src/reference/attention.ts. */
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import {
   attentionBackward,

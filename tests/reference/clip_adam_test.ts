@@ -1,3 +1,4 @@
+/** Tests of src/reference/clip_adam.ts. */
 import { assert, assertAlmostEquals, assertThrows } from "@std/assert";
 import { clipAdam, clipFactor, globalNorm } from "../../src/reference/clip_adam.ts";
 import { randomArray } from "./central_difference.ts";

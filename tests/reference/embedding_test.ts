@@ -1,3 +1,4 @@
+/** Tests of src/reference/embedding.ts. */
 import { assertEquals, assertThrows } from "@std/assert";
 import { embeddingBackward, embeddingForward } from "../../src/reference/embedding.ts";
 import { assertGradient, dot, randomArray } from "./central_difference.ts";

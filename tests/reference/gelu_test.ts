@@ -1,3 +1,4 @@
+/** Tests of src/reference/gelu.ts. */
 import { assert, assertAlmostEquals } from "@std/assert";
 import { gelu, geluDerivative } from "../../src/reference/gelu.ts";
 import { assertGradient } from "./central_difference.ts";

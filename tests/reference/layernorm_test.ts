@@ -1,3 +1,4 @@
+/** Tests of src/reference/layernorm.ts. */
 import { assert, assertAlmostEquals, assertThrows } from "@std/assert";
 import {
   LAYERNORM_EPS,

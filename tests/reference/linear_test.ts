@@ -1,3 +1,4 @@
+/** Tests of src/reference/linear.ts. */
 import { assertEquals, assertThrows } from "@std/assert";
 import { gelu } from "../../src/reference/gelu.ts";
 import { linearBackward, linearForward } from "../../src/reference/linear.ts";

@@ -1,3 +1,4 @@
+/** Tests of src/reference/logprob.ts. */
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import {
   logprobBackward,

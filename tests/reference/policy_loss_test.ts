@@ -1,3 +1,4 @@
+/** Tests of src/reference/policy_loss.ts. */
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import {
   clippedTerm,

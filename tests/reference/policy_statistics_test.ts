@@ -1,3 +1,4 @@
+/** Tests of src/reference/policy_statistics.ts. */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import {
   policyLoss,

@@ -1,3 +1,4 @@
+/** Tests of src/reference/rotary.ts. */
 import { assert, assertAlmostEquals, assertThrows } from "@std/assert";
 import { rotaryAngle, rotaryForward, rotaryInverse } from "../../src/reference/rotary.ts";
 import { assertGradient, dot, randomArray } from "./central_difference.ts";

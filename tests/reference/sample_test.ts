@@ -1,3 +1,4 @@
+/** Tests of src/reference/sample.ts. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { sampleToken } from "../../src/reference/sample.ts";
 

@@ -1,3 +1,4 @@
+/** Tests of src/reference/shape.ts. */
 import { assertThrows } from "@std/assert";
 import { requireIndices, requireSizes } from "../../src/reference/shape.ts";
 

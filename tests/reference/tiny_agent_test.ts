@@ -1,3 +1,4 @@
+/** Tests of src/reference/tiny_agent.ts. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import {
   type PackedTokens,

@@ -1,3 +1,4 @@
+/** Tests of src/rl/advantage.ts. */
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import {
   GROUP_STD_EPS,

@@ -1,3 +1,4 @@
+/** Tests of src/rl/aggregate.ts. */
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import {
   AGGREGATION_MODES,

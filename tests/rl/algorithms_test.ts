@@ -1,3 +1,4 @@
+/** Tests of src/rl/algorithms.ts. */
 import { assert, assertEquals } from "@std/assert";
 import { leaveOneOutAdvantage } from "../../src/rl/advantage.ts";
 import { ALGORITHMS } from "../../src/rl/algorithms.ts";
