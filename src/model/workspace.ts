@@ -4,8 +4,10 @@ import {
   createRowOperand,
   createTensor,
   destroy,
+  OFFSET_ALIGNMENT_BYTES,
   type Operand,
   roundUp,
+  slice,
   type Tensor,
 } from "../gpu/tensor.ts";
 import { headPartialBytes, segmentCount, tileWidth } from "../kernels/logprob.ts";
@@ -32,8 +34,9 @@ export interface BlockActivations {
   readonly gelu_NF: Operand;
 }
 
-/** Inputs that the host uploads for each batch. */
+/** Inputs that the host uploads for each batch: ranges of one tensor, so that one copy brings them all. */
 export interface BatchInputs {
+  readonly all: Tensor;
   /** (id, position, first, end) of each packed token, u32. */
   readonly token_N4: Tensor;
   /** The token that follows, whose log-prob is computed, u32. */
@@ -122,6 +125,41 @@ function createBlock(make: Allocator, config: ModelConfig, layer: number): Block
   };
 }
 
+/** Allocates the inputs of a batch of up to `capacity` tokens. */
+export function createBatchInputs(
+  commands: Commands,
+  config: ModelConfig,
+  options: { readonly capacity: number; readonly label: string },
+): BatchInputs {
+  const { capacity, label } = options;
+  const sizes = {
+    token_N4: capacity * 16,
+    target_N: capacity * 4,
+    objective_N4: capacity * 16,
+    order_N: capacity * 4,
+    start_V: (config.vocabSize + 1) * 4,
+  };
+  const aligned = Object.values(sizes).map((size) => roundUp(size, OFFSET_ALIGNMENT_BYTES));
+  const all = createTensor(commands.gpu.device, {
+    label,
+    sizeBytes: aligned.reduce((sum, size) => sum + size, 0),
+  });
+  let offset = 0;
+  const next = (name: keyof typeof sizes): Tensor => {
+    const sizeBytes = roundUp(sizes[name], OFFSET_ALIGNMENT_BYTES);
+    offset += sizeBytes;
+    return { ...slice(all, offset - sizeBytes, sizeBytes), label: `${label} ${name}` };
+  };
+  return {
+    all,
+    token_N4: next("token_N4"),
+    target_N: next("target_N"),
+    objective_N4: next("objective_N4"),
+    order_N: next("order_N"),
+    start_V: next("start_V"),
+  };
+}
+
 /**
  * Allocates memory for batches of up to `capacity` tokens in episodes of up to `maxPositions`.
  * @param options.isTraining False shares one block's activations among all layers: enough for a forward.
@@ -156,16 +194,7 @@ export function createWorkspace(
     maxPositions,
     angles_TK,
     blocks,
-    inputs: {
-      token_N4: make.rows("tokens", 4),
-      target_N: make.rows("targets", 1),
-      objective_N4: make.rows("objective", 4),
-      order_N: make.rows("token order", 1),
-      start_V: createTensor(commands.gpu.device, {
-        label: "token starts",
-        sizeBytes: (vocabSize + 1) * 4,
-      }),
-    },
+    inputs: createBatchInputs(commands, config, { capacity, label: "inputs" }),
     final_ND: make.rows("final", width),
     momentsFinal_N2: make.rows("final moments", 2),
     hidden_ND: make.operand("hidden", width),

@@ -1,0 +1,297 @@
+/**
+ * A model that is scored and trained: weights, Adam's moments, activations and gradients, and the prepared passes over
+ * them. Work is recorded pass by pass and submitted when results are collected, so that a whole update costs one submit and
+ * one readback.
+ */
+import type { Commands, Plan, ReadRequest } from "../gpu/commands.ts";
+import { createTensor, destroy, type Tensor } from "../gpu/tensor.ts";
+import { type AdamSize, addClipAdam, addGradientNorm } from "../kernels/clip_adam.ts";
+import type { LogprobSize } from "../kernels/logprob.ts";
+import { addPolicyLoss, type LossSize } from "../kernels/policy_loss.ts";
+import type { RowSize } from "../kernels/operands.ts";
+import { createFlat, type Parameters } from "./parameters.ts";
+import { backwardPlan, type BackwardSize, forwardPlan } from "./tiny_agent.ts";
+import {
+  type BatchInputs,
+  createBatchInputs,
+  createGradientWorkspace,
+  createWorkspace,
+  destroyWorkspace,
+  type GradientWorkspace,
+  type Workspace,
+} from "./workspace.ts";
+
+/** What a batch brings to the device; `PackedBatch` of src/rollout/batch.ts is one. */
+export interface LearnerBatch {
+  readonly rowCount: number;
+  readonly token_N4: Uint32Array<ArrayBuffer>;
+  readonly target_N: Uint32Array<ArrayBuffer>;
+  readonly order_N: Uint32Array<ArrayBuffer>;
+  readonly start_V: Uint32Array<ArrayBuffer>;
+}
+
+/** Results of one kept forward, per packed row. */
+export interface KeptRows {
+  /** (log-prob, entropy, lse, 0) per row, f32. */
+  readonly result_N4: Float32Array;
+}
+
+/** Results of one kept optimizer step. */
+export interface KeptStep {
+  /** Gradient norm before clipping; not finite where the step was refused. */
+  readonly gradNorm: number;
+  /** The clip factor; 0 where the step was refused. */
+  readonly clipFactor: number;
+}
+
+/** Sizes that a learner is made for. */
+export interface LearnerOptions {
+  /** Rows of the largest batch. */
+  readonly capacity: number;
+  /** Tokens of the longest episode. */
+  readonly maxPositions: number;
+  /** Batches that may be recorded before results are collected (default 2). */
+  readonly queueLength?: number;
+}
+
+interface Plans {
+  readonly forward: Plan<LogprobSize>;
+  readonly loss: Plan<LossSize>;
+  readonly backward: Plan<BackwardSize>;
+  readonly norm: Plan<{ readonly maxNorm: number }>;
+  readonly adam: Plan<AdamSize>;
+}
+
+const CLIP_BYTES = 8;
+
+/** See the file's head. Make one per model; `destroy` frees its memory. */
+export class Learner {
+  readonly commands: Commands;
+  readonly parameters: Parameters;
+  readonly workspace: Workspace;
+  readonly gradients: GradientWorkspace;
+  /** Adam's first and second moments [W]. */
+  readonly moments: readonly [Tensor, Tensor];
+  readonly #plans: Plans;
+  readonly #uploads: readonly BatchInputs[];
+  readonly #kept: readonly { readonly rows: Tensor; readonly clip: Tensor }[];
+  #batch: RowSize = { rowCount: 0 };
+  #usedUploads = 0;
+  #keptRows: number[] = [];
+  #keptSteps = 0;
+
+  /** @throws {RangeError} When a tensor exceeds the device's limits. */
+  constructor(commands: Commands, parameters: Parameters, options: LearnerOptions) {
+    const { capacity, maxPositions, queueLength = 2 } = options;
+    const { config, layout } = parameters;
+    this.commands = commands;
+    this.parameters = parameters;
+    this.workspace = createWorkspace(commands, config, {
+      capacity,
+      maxPositions,
+      isTraining: true,
+    });
+    this.gradients = createGradientWorkspace(commands, config, capacity);
+    this.moments = [
+      createFlat(commands, "first moment", layout.parameterCount),
+      createFlat(commands, "second moment", layout.parameterCount),
+    ];
+    const { device } = commands.gpu;
+    this.#uploads = Array.from(
+      { length: queueLength },
+      (_, i) => createBatchInputs(commands, config, { capacity, label: `upload ${i}` }),
+    );
+    this.#kept = Array.from({ length: queueLength }, (_, i) => ({
+      rows: createTensor(device, { label: `kept rows ${i}`, sizeBytes: capacity * 16 }),
+      clip: createTensor(device, { label: `kept clip ${i}`, sizeBytes: CLIP_BYTES }),
+    }));
+    this.#plans = this.#preparePlans();
+  }
+
+  #preparePlans(): Plans {
+    const { commands, parameters, workspace, gradients, moments: [first, second] } = this;
+    const { parameterCount } = parameters.layout;
+    const { gradient, clip_2, block_squares, dresult_N2 } = gradients;
+    const loss = commands.plan<LossSize>();
+    addPolicyLoss(commands, loss, {
+      result_N4: workspace.result_N4,
+      reference_N4: workspace.reference_N4,
+      objective_N4: workspace.inputs.objective_N4,
+      dresult_N2,
+    });
+    const norm = commands.plan<{ readonly maxNorm: number }>();
+    addGradientNorm(commands, norm, { gradient, block_squares, clip_2, parameterCount });
+    const adam = commands.plan<AdamSize>();
+    const weights = parameters.flat;
+    addClipAdam(commands, adam, { gradient, clip_2, first, second, weights, parameterCount });
+    return {
+      forward: forwardPlan(commands, { parameters, workspace }),
+      loss,
+      backward: backwardPlan(commands, { parameters, workspace, gradients }),
+      norm,
+      adam,
+    };
+  }
+
+  /** The plan of a frozen model's forward over the same inputs, to `reference_N4`. Prepare it once. */
+  referencePlan(parameters: Parameters): Plan<LogprobSize> {
+    const { commands, workspace } = this;
+    return forwardPlan(commands, { parameters, workspace, result_N4: workspace.reference_N4 });
+  }
+
+  /**
+   * Makes a batch the current one.
+   * @param objective_N4 (advantage, weight, mean weight, old log-prob) per row; needed for a loss only.
+   * @throws {RangeError} When the batch exceeds the capacity or more batches are queued than the learner was made for.
+   */
+  load(batch: LearnerBatch, objective_N4?: Float32Array<ArrayBuffer>): void {
+    const { commands, workspace } = this;
+    if (batch.rowCount > workspace.capacity) {
+      throw new RangeError(
+        `Cannot load a batch of ${batch.rowCount} tokens: the learner holds ${workspace.capacity}; split the batch`,
+      );
+    }
+    const upload = this.#uploads[this.#usedUploads];
+    if (!upload) {
+      throw new RangeError(`Cannot queue more than ${this.#uploads.length} batches: collect first`);
+    }
+    this.#usedUploads++;
+    commands.write(upload.token_N4, batch.token_N4);
+    commands.write(upload.target_N, batch.target_N);
+    commands.write(upload.order_N, batch.order_N);
+    commands.write(upload.start_V, batch.start_V);
+    if (objective_N4) commands.write(upload.objective_N4, objective_N4);
+    commands.copy({ tensor: upload.all, sizeBytes: upload.all.sizeBytes }, workspace.inputs.all);
+    this.#batch = { rowCount: batch.rowCount };
+  }
+
+  /** Records the forward of the current batch. @param temperature Divides the logits; above 0. */
+  forward(temperature = 1): void {
+    this.commands.replay(this.#plans.forward, { ...this.#batch, temperature });
+  }
+
+  /** Records a frozen model's forward of the current batch; call it before `forward`, which it would overwrite. */
+  reference(plan: Plan<LogprobSize>, temperature = 1): void {
+    this.commands.replay(plan, { ...this.#batch, temperature });
+  }
+
+  /** Uploads reference log-probs instead of computing them. @param logp_N One per row. */
+  loadReference(logp_N: Float32Array): void {
+    const reference_N4 = new Float32Array(4 * logp_N.length);
+    logp_N.forEach((logp, row) => reference_N4[4 * row] = logp);
+    this.commands.submit();
+    this.commands.write(this.workspace.reference_N4, reference_N4);
+  }
+
+  /** Records loss and backward of the current batch after its `forward`; `accumulate` adds to the gradient. */
+  backward(
+    options: {
+      readonly loss: LossSize["loss"];
+      readonly temperature?: number;
+      readonly accumulate?: boolean;
+    },
+  ): void {
+    const { loss, temperature = 1, accumulate = false } = options;
+    this.commands.replay(this.#plans.loss, { ...this.#batch, loss });
+    this.commands.replay(this.#plans.backward, { ...this.#batch, temperature, accumulate });
+  }
+
+  /** Records the gradient norm, without a step. */
+  norm(maxNorm: number): void {
+    this.commands.replay(this.#plans.norm, { maxNorm });
+  }
+
+  /** Records norm, clip and one Adam step. A gradient that is not finite changes nothing. */
+  step(maxNorm: number, adam: AdamSize["adam"]): void {
+    this.norm(maxNorm);
+    this.commands.replay(this.#plans.adam, { adam });
+    this.commands.refreshOperand(this.parameters.operand, this.parameters.flat);
+  }
+
+  /** Keeps the current forward's results for `collect`. */
+  keepRows(): void {
+    const kept = this.#kept[this.#keptRows.length];
+    if (!kept) {
+      throw new RangeError(`Cannot keep more than ${this.#kept.length} results: collect first`);
+    }
+    const sizeBytes = this.#batch.rowCount * 16;
+    this.commands.copy({ tensor: this.workspace.result_N4, sizeBytes }, kept.rows);
+    this.#keptRows.push(this.#batch.rowCount);
+  }
+
+  /** Keeps the current gradient norm and clip factor for `collect`. */
+  keepStep(): void {
+    const kept = this.#kept[this.#keptSteps];
+    if (!kept) {
+      throw new RangeError(`Cannot keep more than ${this.#kept.length} steps: collect first`);
+    }
+    this.commands.copy({ tensor: this.gradients.clip_2, sizeBytes: CLIP_BYTES }, kept.clip);
+    this.#keptSteps++;
+  }
+
+  /**
+   * Submits what was recorded and reads back what was kept, in one readback.
+   * @throws {DeviceLostError} When the device is gone; {Error} with the kernel's label when a command failed.
+   */
+  async collect(): Promise<{ readonly rows: KeptRows[]; readonly steps: KeptStep[] }> {
+    const requests: ReadRequest[] = [];
+    this.#keptRows.forEach((rowCount, i) => {
+      const kept = this.#kept[i];
+      if (kept) requests.push({ tensor: kept.rows, sizeBytes: rowCount * 16 });
+    });
+    const rowRequests = requests.length;
+    this.#kept.slice(0, this.#keptSteps).forEach(({ clip }) =>
+      requests.push({ tensor: clip, sizeBytes: CLIP_BYTES })
+    );
+    this.#usedUploads = 0;
+    this.#keptRows = [];
+    this.#keptSteps = 0;
+    if (requests.length === 0) this.commands.submit();
+    const bytes = await this.commands.read(requests);
+    return {
+      rows: bytes.slice(0, rowRequests).map((b) => ({ result_N4: new Float32Array(b) })),
+      steps: bytes.slice(rowRequests).map((b) => {
+        const [gradNorm = NaN, clipFactor = 0] = new Float32Array(b);
+        return { gradNorm, clipFactor };
+      }),
+    };
+  }
+
+  /** The flat gradient [W]. */
+  async readGradient(): Promise<Float32Array<ArrayBuffer>> {
+    return await this.#readFlat(this.gradients.gradient);
+  }
+
+  /** Adam's moments [W], first and second. */
+  async readMoments(): Promise<[Float32Array<ArrayBuffer>, Float32Array<ArrayBuffer>]> {
+    const [first, second] = this.moments;
+    return [await this.#readFlat(first), await this.#readFlat(second)];
+  }
+
+  /** Restores Adam's moments. */
+  writeMoments(first_W: Float32Array<ArrayBuffer>, second_W: Float32Array<ArrayBuffer>): void {
+    this.commands.submit();
+    this.commands.write(this.moments[0], first_W);
+    this.commands.write(this.moments[1], second_W);
+  }
+
+  /** Forgets Adam's moments, for a fresh optimizer. */
+  clearMoments(): void {
+    this.moments.forEach((moment) => this.commands.clear(moment));
+  }
+
+  async #readFlat(tensor: Tensor): Promise<Float32Array<ArrayBuffer>> {
+    const sizeBytes = this.parameters.layout.parameterCount * 4;
+    const [bytes] = await this.commands.read([{ tensor, sizeBytes }]);
+    return new Float32Array(bytes ?? new ArrayBuffer(0));
+  }
+
+  /** Frees everything but the weights, which belong to their maker. */
+  destroy(): void {
+    destroyWorkspace(this.workspace);
+    destroyWorkspace(this.gradients);
+    this.moments.forEach(destroy);
+    this.#uploads.forEach(({ all }) => destroy(all));
+    this.#kept.forEach(({ rows, clip }) => [rows, clip].forEach(destroy));
+  }
+}
