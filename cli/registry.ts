@@ -14,4 +14,12 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "the WebGPU adapter, its limits and features, the versions",
     load: () => import("./commands/info.ts"),
   },
+  score: {
+    summary: "log-probs, entropies and logits of a batch under a checkpoint",
+    load: () => import("./commands/score.ts"),
+  },
+  grad: {
+    summary: "a loss over a batch, its gradient, weights after Adam steps",
+    load: () => import("./commands/grad.ts"),
+  },
 };

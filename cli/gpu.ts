@@ -1,0 +1,30 @@
+/** The GPU of a command: the flag that every computing command takes, and the device opened as it says. */
+import { Commands } from "../src/gpu/commands.ts";
+import { type Gpu, openGpu } from "../src/gpu/device.ts";
+import type { Flags } from "./flags.ts";
+
+/** The flags of commands that compute. */
+export const GPU_FLAGS = {
+  requireGpu: { kind: "boolean", help: "refuse an adapter that a CPU plays" },
+} as const satisfies Flags;
+
+/**
+ * Opens the device.
+ *
+ * @param flags The values of {@linkcode GPU_FLAGS}.
+ * @returns The recorder of the command's work.
+ * @throws {UserError} When there is no adapter, or a software one where hardware is required.
+ */
+export async function openCommands(flags: { readonly requireGpu: boolean }): Promise<Commands> {
+  return new Commands(await openGpu({ requireHardware: flags.requireGpu }));
+}
+
+/** The adapter as tables name it. */
+export function adapterName({ adapter }: Gpu): string {
+  return `${adapter.description}${adapter.isSoftware ? ", software" : ""}`;
+}
+
+/** A measured number in six digits; `none` where there was nothing to measure. */
+export function formatNumber(value: number | null): string {
+  return value === null ? "none" : value.toPrecision(6);
+}

@@ -1,0 +1,132 @@
+/** Checkpoints on disk: a model's weights, the optimizer's moments and the run's state in one safetensors file. */
+import { UserError } from "../core/errors.ts";
+import type { ModelConfig } from "../model/config.ts";
+import { fromTensors, inferConfig, toTensors } from "../model/parameters.ts";
+import type { Tensor, TensorFile } from "../model/safetensors.ts";
+import { readTensorFile, writeTensorFile } from "./tensor_file.ts";
+
+/** What a checkpoint holds. */
+export interface Checkpoint {
+  /** Sizes of the model. */
+  readonly config: ModelConfig;
+  /** All parameters in the order of the layout. */
+  readonly weights_W: Float32Array<ArrayBuffer>;
+  /** Updates behind these weights; 0 where the file does not say. */
+  readonly step: number;
+  /** Adam's first and second moments, in the same order. A model that is only used needs none. */
+  readonly moments?: Moments;
+  /** JSON values that a resumed run needs. Unchecked when read: its reader parses it with a schema. */
+  readonly state?: Readonly<Record<string, unknown>>;
+}
+
+/** Adam's moments as flat arrays, the first and the second one. */
+export type Moments = readonly [
+  first_W: Float32Array<ArrayBuffer>,
+  second_W: Float32Array<ArrayBuffer>,
+];
+
+/** Raised when a reader of an older version would misunderstand the file. */
+const FORMAT_VERSION = "1";
+
+/** Where the moments stand beside the weights: before the parameters' names. */
+const MOMENT_PREFIXES = ["adam.first/", "adam.second/"] as const;
+
+/** Files of other programs do not say how many heads their model has; this is TinyAgent's number. */
+const DEFAULT_HEAD_COUNT = "4";
+
+/**
+ * Writes a checkpoint, whole or not at all.
+ *
+ * @param path The file; its folder must exist.
+ * @param checkpoint What it shall hold.
+ * @throws {UserError} When it cannot be written.
+ */
+export function writeCheckpoint(path: string, checkpoint: Checkpoint): void {
+  const { config, weights_W, step, moments = [], state } = checkpoint;
+  const tensors = toTensors(config, weights_W);
+  moments.forEach((moment_W, i) => {
+    toTensors(config, moment_W, MOMENT_PREFIXES[i]).forEach((tensor, name) =>
+      tensors.set(name, tensor)
+    );
+  });
+  const metadata = {
+    format_version: FORMAT_VERSION,
+    head_count: String(config.headCount),
+    step: String(step),
+    ...(state && { state: JSON.stringify(state) }),
+  };
+  writeTensorFile(path, { tensors, metadata });
+}
+
+/**
+ * Reads a checkpoint, or a bare safetensors file with a TinyAgent's parameters, whoever wrote it.
+ *
+ * @param path The file.
+ * @returns Its content; every number in it is finite.
+ * @throws {UserError} When the file cannot be read, is no safetensors, comes from a later version, or holds other names or
+ *   shapes than a model's; with exit code 1 when a weight or moment is not finite.
+ */
+export function readCheckpoint(path: string): Checkpoint {
+  const file = readTensorFile(path);
+  try {
+    return parseCheckpoint(file);
+  } catch (error) {
+    // The model's own rules (a width that no head count divides) are RangeErrors; here a file broke them.
+    if (error instanceof UserError || error instanceof RangeError) {
+      const exitCode = error instanceof UserError ? error.exitCode : 2;
+      throw new UserError(`Cannot use checkpoint ${path}: ${error.message}`, exitCode);
+    }
+    throw error;
+  }
+}
+
+function parseCheckpoint({ tensors, metadata }: TensorFile): Checkpoint {
+  const { format_version: version = FORMAT_VERSION } = metadata;
+  if (version !== FORMAT_VERSION) {
+    throw new UserError(
+      `it has format version ${version}, this program reads version ${FORMAT_VERSION}`,
+    );
+  }
+  const headCount = parseCount("head_count", metadata.head_count ?? DEFAULT_HEAD_COUNT);
+  const weights = new Map<string, Tensor>();
+  const moments = new Map<string, Tensor>();
+  for (const [name, tensor] of tensors) {
+    const isMoment = MOMENT_PREFIXES.some((prefix) => name.startsWith(prefix));
+    (isMoment ? moments : weights).set(name, tensor);
+  }
+  const config = inferConfig(weights, headCount);
+  const [firstPrefix, secondPrefix] = MOMENT_PREFIXES;
+  return {
+    config,
+    weights_W: fromTensors(config, weights),
+    step: parseCount("step", metadata.step ?? "0"),
+    ...(moments.size > 0 && {
+      moments: [
+        fromTensors(config, moments, firstPrefix),
+        fromTensors(config, moments, secondPrefix),
+      ],
+    }),
+    ...(metadata.state !== undefined && { state: parseState(metadata.state) }),
+  };
+}
+
+function parseCount(name: string, text: string): number {
+  const value = /^\d+$/.test(text) ? Number(text) : NaN;
+  if (Number.isSafeInteger(value)) return value;
+  throw new UserError(`its metadata "${name}" is "${text}", but must be a whole number`);
+}
+
+function parseState(text: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new UserError(
+      `its metadata "state" is no JSON (${error instanceof Error ? error.message : error})`,
+    );
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return value as Readonly<Record<string, unknown>>;
+  }
+  throw new UserError('its metadata "state" is no JSON object');
+}
