@@ -8,10 +8,6 @@ var<private> head_output: array<vec4f, 32>;
 var<private> score_maximum: f32;
 var<private> score_sum: f32;
 
-fn sum_of_parts(v: vec4f) -> f32 {
-  return (v.x + v.y) + (v.z + v.w);
-}
-
 // The maximum starts at a large finite negative whose weight is exactly 0.
 fn begin_attention(head_width4: u32) {
   score_maximum = -1e30;
@@ -21,19 +17,38 @@ fn begin_attention(head_width4: u32) {
   }
 }
 
-fn attend(j: u32, head_width4: u32, scale: f32) {
+// q·k_j in four partial sums. A head of 16 is written out: it is TinyAgent's, and loops cost more than its products.
+fn key_product(j: u32, head_width4: u32) -> f32 {
   var parts = vec4f(0.0);
-  for (var c = 0u; c < head_width4; c++) {
-    parts = fma(head_query[c], load_key(j, c), parts);
+  if (head_width4 == 4u) {
+    parts = fma(head_query[0], load_key(j, 0u), parts);
+    parts = fma(head_query[1], load_key(j, 1u), parts);
+    parts = fma(head_query[2], load_key(j, 2u), parts);
+    parts = fma(head_query[3], load_key(j, 3u), parts);
+  } else {
+    for (var c = 0u; c < head_width4; c++) {
+      parts = fma(head_query[c], load_key(j, c), parts);
+    }
   }
-  let score = sum_of_parts(parts) * scale;
+  return sum_of_parts(parts);
+}
+
+fn attend(j: u32, head_width4: u32, scale: f32) {
+  let score = key_product(j, head_width4) * scale;
   let maximum = max(score_maximum, score);
   let keep = exp(score_maximum - maximum);
   let p = exp(score - maximum);
   score_maximum = maximum;
   score_sum = fma(score_sum, keep, p);
-  for (var c = 0u; c < head_width4; c++) {
-    head_output[c] = fma(vec4f(p), load_value(j, c), head_output[c] * keep);
+  if (head_width4 == 4u) {
+    head_output[0] = fma(vec4f(p), load_value(j, 0u), head_output[0] * keep);
+    head_output[1] = fma(vec4f(p), load_value(j, 1u), head_output[1] * keep);
+    head_output[2] = fma(vec4f(p), load_value(j, 2u), head_output[2] * keep);
+    head_output[3] = fma(vec4f(p), load_value(j, 3u), head_output[3] * keep);
+  } else {
+    for (var c = 0u; c < head_width4; c++) {
+      head_output[c] = fma(vec4f(p), load_value(j, c), head_output[c] * keep);
+    }
   }
 }
 

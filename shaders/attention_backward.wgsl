@@ -3,10 +3,6 @@
 // The kernel fills head_gradient with the gradient of a rotated head and defines load_angles(c: u32) -> vec4f.
 var<private> head_gradient: array<vec4f, 32>;
 
-fn sum_of_parts(v: vec4f) -> f32 {
-  return (v.x + v.y) + (v.z + v.w);
-}
-
 // Rotations are orthogonal: the gradient turns back by the same angle.
 fn unrotate_gradient(head_width4: u32) {
   for (var c = 0u; c < head_width4; c++) {

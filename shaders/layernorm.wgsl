@@ -2,10 +2,6 @@
 // The kernel defines layernorm_input(c: u32) -> vec4f, column 4c..4c+3 of its row. Partial sums run over ascending columns.
 const LAYERNORM_EPSILON = 1e-5;
 
-fn sum_of_parts(v: vec4f) -> f32 {
-  return (v.x + v.y) + (v.z + v.w);
-}
-
 // (mean, 1/σ) with the biased variance.
 fn layernorm_moments(width4: u32) -> vec2f {
   let width = f32(4u * width4);

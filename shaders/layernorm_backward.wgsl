@@ -18,10 +18,6 @@ struct Params { row_count: u32, width4: u32, gain_offset4: u32, has_residual: u3
 
 override LANES: u32 = 32;
 
-fn sum_of_parts(v: vec4f) -> f32 {
-  return (v.x + v.y) + (v.z + v.w);
-}
-
 @compute @workgroup_size(LANES)
 fn layernorm_backward(@builtin(global_invocation_id) id: vec3u) {
   let n = id.x;

@@ -14,7 +14,6 @@ struct Params { row_count: u32, width4: u32, vocab_size: u32, weight_offset4: u3
 @group(0) @binding(4) var<storage, read_write> segments: array<vec4f>;
 
 override LANES: u32 = 16;
-const SEGMENT = 2048u;
 var<private> softmax: array<OnlineSoftmax, 8>;
 var<private> chosen: array<f32, 8>;
 var<private> targets: array<u32, 8>;

@@ -2,7 +2,7 @@
 import { checkDevice, type Gpu } from "./device.ts";
 import { type Kernel, packParams } from "./kernel.ts";
 import { readStaging, stagingFor } from "./readback.ts";
-import { type Operand, type Tensor } from "./tensor.ts";
+import type { Operand, Tensor } from "./tensor.ts";
 
 /** Every uniform block starts at a multiple of this (the default minUniformBufferOffsetAlignment). */
 const UNIFORM_STRIDE_BYTES = 256;

@@ -11,6 +11,7 @@ import productBlock from "#shaders/product_block.wgsl" with { type: "text" };
 import productRows from "#shaders/product_rows.wgsl" with { type: "text" };
 import qkvForward from "#shaders/qkv_forward.wgsl" with { type: "text" };
 import rotary from "#shaders/rotary.wgsl" with { type: "text" };
+import sumOfParts from "#shaders/sum_of_parts.wgsl" with { type: "text" };
 import type { Commands, Plan } from "../gpu/commands.ts";
 import type { KernelSpec } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
@@ -56,7 +57,7 @@ const ATTENTION_PARAMS = [
 export const ATTENTION_FORWARD: KernelSpec = {
   name: "attention_forward",
   wgsl: attentionForward,
-  shared: [attention],
+  shared: [attention, sumOfParts],
   params: ATTENTION_PARAMS,
   bindings: [operandInput("qkv_N3D"), input("token_N4"), operandOutput("o_ND"), output("lse_NH")],
   overrides: ["LANES"],
@@ -65,7 +66,7 @@ export const ATTENTION_FORWARD: KernelSpec = {
 export const ATTENTION_DECODE: KernelSpec = {
   name: "attention_decode",
   wgsl: attentionDecode,
-  shared: [attention],
+  shared: [attention, sumOfParts],
   params: [...ATTENTION_PARAMS, ["max_positions", "u32"]],
   bindings: [operandInput("qkv_B3D"), input("token_B4"), output("cache"), operandOutput("o_BD")],
   overrides: ["LANES"],
@@ -74,7 +75,7 @@ export const ATTENTION_DECODE: KernelSpec = {
 export const ATTENTION_BACKWARD_QUERY: KernelSpec = {
   name: "attention_backward_query",
   wgsl: attentionBackwardQuery,
-  shared: [attentionBackward, rotary],
+  shared: [attentionBackward, rotary, sumOfParts],
   params: ATTENTION_PARAMS,
   bindings: [
     operandInput("qkv_N3D"),
@@ -92,7 +93,7 @@ export const ATTENTION_BACKWARD_QUERY: KernelSpec = {
 export const ATTENTION_BACKWARD_KEY_VALUE: KernelSpec = {
   name: "attention_backward_key_value",
   wgsl: attentionBackwardKeyValue,
-  shared: [attentionBackward, rotary],
+  shared: [attentionBackward, rotary, sumOfParts],
   params: ATTENTION_PARAMS,
   bindings: [
     operandInput("qkv_N3D"),

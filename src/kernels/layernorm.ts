@@ -3,6 +3,7 @@ import layernormShared from "#shaders/layernorm.wgsl" with { type: "text" };
 import layernormBackward from "#shaders/layernorm_backward.wgsl" with { type: "text" };
 import layernormForward from "#shaders/layernorm_forward.wgsl" with { type: "text" };
 import layernormWeightBackward from "#shaders/layernorm_weight_backward.wgsl" with { type: "text" };
+import sumOfParts from "#shaders/sum_of_parts.wgsl" with { type: "text" };
 import type { Commands, Plan } from "../gpu/commands.ts";
 import type { KernelSpec } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
@@ -22,7 +23,7 @@ import {
 export const LAYERNORM_FORWARD: KernelSpec = {
   name: "layernorm_forward",
   wgsl: layernormForward,
-  shared: [layernormShared],
+  shared: [layernormShared, sumOfParts],
   params: [["row_count", "u32"], ["width4", "u32"], ["gain_offset4", "u32"]],
   bindings: [input("x_ND"), operandInput("w"), operandOutput("y_ND"), output("moments_N2")],
   overrides: ["LANES"],
@@ -31,7 +32,7 @@ export const LAYERNORM_FORWARD: KernelSpec = {
 export const LAYERNORM_BACKWARD: KernelSpec = {
   name: "layernorm_backward",
   wgsl: layernormBackward,
-  shared: [],
+  shared: [sumOfParts],
   params: [
     ["row_count", "u32"],
     ["width4", "u32"],

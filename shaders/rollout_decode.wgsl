@@ -1,0 +1,245 @@
+// rollout_decode: whole transformer, sampler and environment for 8 slots, token by token, in one workgroup
+//   w            [W]                  in      all parameters
+//   angles_TK    [T, K]               in      (cos, sin) of each pair at each position
+//   cache        [S, L, T, 2, D]      in out  keys (rotated, interleaved) and values of each slot
+//   slots        [S]                  in out  see slots.wgsl, as are gym, episodes, queue and records
+// A block of 8 slots × 8 columns per invocation; the sums run as in the training kernels, whose functions are shared, so
+// that sampled log-probs have the trainer's bits. Reference: src/reference/tiny_agent.ts and sample.ts.
+// Source: Vaswani et al. 2017; continuous batching: Yu et al. 2022 (Orca).
+struct Params {
+  token_count: u32, episode_count: u32, max_positions: u32, scale: f32, inverse_temperature: f32,
+  key0: u32, key1: u32, resident: u32, max_turns: u32, call_end: u32, max_call_tokens: u32, row_words: u32,
+  prompt_row: u32, call_row: u32, call_count: u32, transition_offset: u32, start_offset: u32,
+  head_offset4: u32, norm_offset4: u32, block_offset4: u32,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var w: texture_storage_2d<rgba32float, read>;
+@group(0) @binding(2) var<storage, read> angles_TK: array<vec4f>;
+@group(0) @binding(3) var<storage, read_write> cache: array<vec4f>;
+@group(0) @binding(4) var<storage, read_write> slots: array<Slot>;
+@group(0) @binding(5) var<storage, read> gym: array<u32>;
+@group(0) @binding(6) var<storage, read> episodes: array<vec2u>;
+@group(0) @binding(7) var<storage, read_write> queue: array<atomic<u32>>;
+@group(0) @binding(8) var<storage, read_write> records: array<vec2u>;
+
+override LANES: u32 = 8;
+override WIDTH4: u32 = 16;
+override FEED4: u32 = 64;
+override HEADS: u32 = 4;
+override LAYERS: u32 = 3;
+override VOCAB: u32 = 60;
+// vec4 of one slot in the scratch region: the widest of queries-keys-values, feed-forward and logits.
+override SCRATCH4: u32 = 64;
+override MEMORY4: u32 = 768;
+const SLOTS = 8u;
+
+// Regions, each slot-major: hidden states x, normalized rows (or attention output), scratch.
+var<workgroup> memory: array<vec4f, MEMORY4>;
+var<workgroup> here: array<Slot, SLOTS>;
+var<workgroup> live: u32;
+var<private> lane: u32;
+var<private> first_slot: u32;
+var<private> result: array<vec4f, 16>;
+var<private> logits_at: u32;
+var<private> input_at: u32;
+var<private> query_at: u32;
+var<private> cache_at: u32;
+
+fn x_at(r: u32) -> u32 { return r * WIDTH4; }
+fn normed_at(r: u32) -> u32 { return (SLOTS + r) * WIDTH4; }
+fn scratch_at(r: u32) -> u32 { return 2u * SLOTS * WIDTH4 + r * SCRATCH4; }
+
+fn load_x(at: vec2u) -> vec4f { return memory[at.x]; }
+fn load_w(at: vec2u) -> vec4f { return textureLoad(w, at); }
+fn load_parameter(i: u32) -> vec4f { return textureLoad(w, operand_flat(i)); }
+fn layernorm_input(c: u32) -> vec4f { return memory[input_at + c]; }
+fn load_logit(v: u32) -> f32 { return memory[logits_at + v / 4u][v % 4u]; }
+fn load_key(j: u32, c: u32) -> vec4f { return cache[cache_at + 2u * j * WIDTH4 + c]; }
+fn load_value(j: u32, c: u32) -> vec4f { return cache[cache_at + (2u * j + 1u) * WIDTH4 + c]; }
+fn store_row(r: u32, left: vec4f, right: vec4f) {}
+
+// Where the parts of a block lie behind its start, in vec4 (src/model/config.ts).
+fn qkv_offset4() -> u32 { return 4u * WIDTH4; }
+fn proj_offset4() -> u32 { return qkv_offset4() + 12u * WIDTH4 * WIDTH4; }
+fn fc_offset4() -> u32 { return proj_offset4() + 4u * WIDTH4 * WIDTH4 + WIDTH4; }
+fn out_offset4() -> u32 { return fc_offset4() + 4u * FEED4 * WIDTH4 + FEED4; }
+fn block_length4() -> u32 { return out_offset4() + 4u * WIDTH4 * FEED4 + WIDTH4; }
+
+fn cache_start(r: u32, layer: u32) -> u32 {
+  return ((first_slot + r) * LAYERS + layer) * params.max_positions * 2u * WIDTH4;
+}
+
+fn embed() {
+  for (var i = lane; i < SLOTS * WIDTH4; i += LANES) {
+    memory[i] = load_parameter(here[i / WIDTH4].token * WIDTH4 + i % WIDTH4);
+  }
+}
+
+fn normalize(gain_offset4: u32) {
+  for (var r = lane; r < SLOTS; r += LANES) {
+    input_at = x_at(r);
+    let moments = layernorm_moments(WIDTH4);
+    for (var c = 0u; c < WIDTH4; c++) {
+      memory[normed_at(r) + c] = layernorm_output(
+        layernorm_input(c), moments, load_parameter(gain_offset4 + c), load_parameter(gain_offset4 + WIDTH4 + c));
+    }
+  }
+}
+
+fn attend_all(layer: u32) {
+  let head_width4 = WIDTH4 / HEADS;
+  for (var unit = lane; unit < SLOTS * HEADS; unit += LANES) {
+    let r = unit / HEADS;
+    let head_column4 = (unit % HEADS) * head_width4;
+    if (here[r].status == SLOT_RUNNING) {
+      query_at = scratch_at(r) + head_column4;
+      cache_at = cache_start(r, layer) + head_column4;
+      for (var c = 0u; c < head_width4; c++) {
+        head_query[c] = memory[query_at + c];
+      }
+      begin_attention(head_width4);
+      for (var j = 0u; j <= here[r].position; j++) {
+        attend(j, head_width4, params.scale);
+      }
+      for (var c = 0u; c < head_width4; c++) {
+        memory[normed_at(r) + head_column4 + c] = attention_output(c);
+      }
+    }
+  }
+}
+
+// What the columns of one product become. kind: 0 queries-keys-values, 1 and 3 residual, 2 feed-forward, 4 logits.
+fn finish_column4(kind: u32, layer: u32, r: u32, column4: u32, product: vec4f, bias: vec4f) {
+  if (kind == 0u) {
+    let quads = WIDTH4 / HEADS;
+    let angles = angles_TK[here[r].position * quads + column4 % quads];
+    let value = select(product, rotate_pairs(product, angles), column4 < 2u * WIDTH4);
+    memory[scratch_at(r) + column4] = value;
+    if (column4 >= WIDTH4 && here[r].status == SLOT_RUNNING) {
+      cache[cache_start(r, layer) + 2u * here[r].position * WIDTH4 + (column4 - WIDTH4)] = value;
+    }
+  } else if (kind == 2u) {
+    memory[scratch_at(r) + column4] = gelu(product + bias);
+  } else if (kind == 4u) {
+    memory[scratch_at(r) + column4] = (product + bias) * params.inverse_temperature;
+  } else {
+    memory[x_at(r) + column4] += product + bias;
+  }
+}
+
+// One product of all slots: columns in blocks of 8, one block per invocation at a time.
+fn multiply(kind: u32, layer: u32) {
+  let block_start = params.block_offset4 + layer * block_length4();
+  let width4 = select(WIDTH4, FEED4, kind == 3u);
+  let from_scratch = kind == 3u;
+  var columns = 4u * WIDTH4;
+  var offset4 = block_start + proj_offset4();
+  if (kind == 0u) { columns = 12u * WIDTH4; offset4 = block_start + qkv_offset4(); }
+  if (kind == 2u) { columns = 4u * FEED4; offset4 = block_start + fc_offset4(); }
+  if (kind == 3u) { offset4 = block_start + out_offset4(); }
+  if (kind == 4u) { columns = VOCAB; offset4 = params.head_offset4; }
+  let k = 4u * WIDTH4 / HEADS;
+  for (var column0 = 8u * lane; column0 < columns; column0 += 8u * LANES) {
+    for (var i = 0u; i < 8u; i++) {
+      row_at[i] = vec2u(select(normed_at(i), scratch_at(i), from_scratch), 0u);
+      let c = min(column0 + i, columns - 1u);
+      let is_rotated = kind == 0u && c < 8u * WIDTH4;
+      column_at[i] = offset4 + select(c, (c / k) * k + natural_index(c % k, k), is_rotated) * width4;
+    }
+    clear_block();
+    accumulate_rows(width4);
+    keep_block();
+    let column4 = column0 / 4u;
+    let bias_at = offset4 + columns * width4 + column4;
+    let left_bias = load_parameter(bias_at);
+    let right_bias = load_parameter(bias_at + 1u);
+    for (var r = 0u; r < SLOTS; r++) {
+      finish_column4(kind, layer, r, column4, result[2u * r], left_bias);
+      if (column0 + 4u < columns) {
+        finish_column4(kind, layer, r, column4 + 1u, result[2u * r + 1u], right_bias);
+      }
+    }
+  }
+}
+
+// Copies the block, so that a loop over rows does not keep the block itself in memory.
+fn keep_block() {
+  result[0] = block[0];
+  result[1] = block[1];
+  result[2] = block[2];
+  result[3] = block[3];
+  result[4] = block[4];
+  result[5] = block[5];
+  result[6] = block[6];
+  result[7] = block[7];
+  result[8] = block[8];
+  result[9] = block[9];
+  result[10] = block[10];
+  result[11] = block[11];
+  result[12] = block[12];
+  result[13] = block[13];
+  result[14] = block[14];
+  result[15] = block[15];
+}
+
+fn advance_all() {
+  for (var r = lane; r < SLOTS; r += LANES) {
+    var slot = here[r];
+    if (slot.status == SLOT_RUNNING) {
+      var sample = Sample(0u, 0.0);
+      if (!has_forced_token(slot)) {
+        logits_at = scratch_at(r);
+        let word = threefry(vec2u(params.key0, params.key1), vec2u(episodes[slot.episode].y, slot.position + 1u)).x;
+        sample = sample_token(VOCAB, uniform_of(word));
+      }
+      here[r] = advance_slot(slot, sample.token, sample.logp);
+    }
+  }
+}
+
+fn count_live() {
+  if (lane == 0u) {
+    var count = 0u;
+    for (var r = 0u; r < SLOTS; r++) {
+      count += u32(here[r].status == SLOT_RUNNING);
+    }
+    live = count;
+  }
+}
+
+@compute @workgroup_size(LANES)
+fn rollout_decode(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) index: u32) {
+  lane = index;
+  first_slot = group.x * SLOTS;
+  for (var r = lane; r < SLOTS; r += LANES) {
+    here[r] = slots[first_slot + r];
+    if (here[r].status == SLOT_EMPTY) { here[r] = start_episode(here[r]); }
+  }
+  workgroupBarrier();
+  for (var i = 0u; i < params.token_count; i++) {
+    count_live();
+    if (workgroupUniformLoad(&live) == 0u) { break; }
+    embed();
+    workgroupBarrier();
+    for (var stage = 0u; stage <= 4u * LAYERS; stage++) {
+      let layer = stage / 4u;
+      let kind = select(stage % 4u, 4u, stage == 4u * LAYERS);
+      if (kind == 1u) {
+        attend_all(layer);
+        workgroupBarrier();
+      } else if (kind != 3u) {
+        let block_start = params.block_offset4 + layer * block_length4();
+        normalize(select(block_start + select(0u, 2u * WIDTH4, kind == 2u), params.norm_offset4, kind == 4u));
+        workgroupBarrier();
+      }
+      multiply(kind, layer);
+      storageBarrier();
+      workgroupBarrier();
+    }
+    advance_all();
+    workgroupBarrier();
+  }
+  for (var r = lane; r < SLOTS; r += LANES) {
+    slots[first_slot + r] = here[r];
+  }
+}
