@@ -1,0 +1,25 @@
+/** One GPU device per test file and operand memory, opened when the first test asks for it. */
+import { type Gpu, openGpu } from "../../src/gpu/device.ts";
+import type { OperandMemory } from "../../src/gpu/kernel.ts";
+
+const OPENED = new Map<OperandMemory, Promise<Gpu>>();
+
+/** Both memories that operands can have; their bits must agree. */
+export const MEMORIES = ["texture", "buffer"] as const satisfies OperandMemory[];
+
+/**
+ * The device that this file's tests share.
+ * @throws {UserError} With the sentence that says how to get an adapter, where there is none.
+ */
+export function testGpu(operandMemory: OperandMemory = "texture"): Promise<Gpu> {
+  const known = OPENED.get(operandMemory);
+  if (known) return known;
+  const opened = openGpu({ operandMemory });
+  OPENED.set(operandMemory, opened);
+  return opened;
+}
+
+/** A test that needs a GPU. The shared device outlives it, so that what it opens is no leak. */
+export function gpuTest(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name, fn, sanitizeOps: false, sanitizeResources: false });
+}
