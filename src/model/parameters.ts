@@ -1,6 +1,6 @@
 /** A model's weights in GPU memory: the flat buffer, its operand copy, initial values, checkpoints and hash. */
 import { UserError } from "../core/errors.ts";
-import { suggestName } from "../core/nearest.ts";
+import { nearestName } from "../core/nearest.ts";
 import { randomSequence, STREAM } from "../core/rng.ts";
 import type { Commands } from "../gpu/commands.ts";
 import {
@@ -137,9 +137,10 @@ export function fromTensors(
   const known = new Set(layout.ranges.map(({ name }) => prefix + name));
   for (const name of tensors.keys()) {
     if (name.startsWith(prefix) && !known.has(name)) {
-      throw new UserError(
-        `Found an unknown parameter "${name}" in the checkpoint; ${suggestName(name, [...known])}`,
-      );
+      // The whole list of names would bury the sentence.
+      const nearest = nearestName(name, [...known]);
+      const hint = nearest === undefined ? "is it a TinyAgent?" : `did you mean "${nearest}"?`;
+      throw new UserError(`Found an unknown parameter "${name}" in the checkpoint; ${hint}`);
     }
   }
   for (const { name, shape, offset } of layout.ranges) {

@@ -1,0 +1,44 @@
+/** Starts the real command line as a child process and collects what it leaves: exit code, both streams, files. */
+import { assertEquals, assertMatch } from "@std/assert";
+import { fileURLToPath } from "node:url";
+
+/** The launcher. */
+export const LAUNCHER = fileURLToPath(new URL("../../cli/agentrl", import.meta.url));
+
+/** What a finished command leaves. */
+export interface Result {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the launcher with arguments and waits for its end. */
+export async function agentrl(args: readonly string[]): Promise<Result> {
+  const output = await new Deno.Command(LAUNCHER, { args: [...args] }).output();
+  const decoder = new TextDecoder();
+  return {
+    code: output.code,
+    stdout: decoder.decode(output.stdout),
+    stderr: decoder.decode(output.stderr),
+  };
+}
+
+/** The path of a file in tests/golden. */
+export function golden(name: string): string {
+  return fileURLToPath(new URL(`../golden/${name}`, import.meta.url));
+}
+
+/** Names of the files in a folder, sorted. */
+export function namesIn(folder: string): string[] {
+  return Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
+}
+
+/** Asserts that a command refused: its exit code, nothing on stdout, and one sentence without a stack on stderr. */
+export function assertRefused(
+  { code, stdout, stderr }: Result,
+  expected: { readonly code: 1 | 2; readonly sentence: RegExp },
+): void {
+  assertEquals([code, stdout], [expected.code, ""], stderr);
+  assertMatch(stderr, expected.sentence);
+  assertMatch(stderr, /^agentrl \w+: [^\n]+\n$/, "one line");
+}
