@@ -1,0 +1,104 @@
+/** Tests of src/run/checkpoint.ts. */
+import { assertEquals, assertThrows } from "@std/assert";
+import { UserError } from "../../src/core/errors.ts";
+import { type ModelConfig, parameterLayout } from "../../src/model/config.ts";
+import type { TensorFile } from "../../src/model/safetensors.ts";
+import { readCheckpoint, writeCheckpoint } from "../../src/run/checkpoint.ts";
+import { readTensorFile, writeTensorFile } from "../../src/run/tensor_file.ts";
+import { withFolder } from "./with_folder.ts";
+
+/** Two heads, so that a reader which forgets the head count is seen. */
+const CONFIG: ModelConfig = {
+  vocabSize: 7,
+  width: 16,
+  headCount: 2,
+  feedForwardWidth: 32,
+  layerCount: 2,
+};
+const W = parameterLayout(CONFIG).parameterCount;
+const numbers = (start: number) => Float32Array.from({ length: W }, (_, w) => start + w / 8);
+const STATE = { baseline: 0.25, order: [2, 0, 1], note: "é" };
+
+Deno.test("readCheckpoint() returns what writeCheckpoint() was given", () =>
+  withFolder((folder) => {
+    const path = `${folder}/step-3.safetensors`;
+    const checkpoint = {
+      config: CONFIG,
+      weights_W: numbers(1),
+      step: 3,
+      moments: [numbers(-5), numbers(1000)] as const,
+      state: STATE,
+    };
+    writeCheckpoint(path, checkpoint);
+    assertEquals(readCheckpoint(path), checkpoint);
+    const { tensors } = readTensorFile(path);
+    assertEquals(tensors.get("adam.second/ln.bias")?.shape, [16]);
+    assertEquals(Array.from(Deno.readDirSync(folder)).length, 1);
+  }));
+
+Deno.test("readCheckpoint() takes bare weights of 4 heads when no metadata says otherwise", () =>
+  withFolder((folder) => {
+    const path = `${folder}/model`;
+    const config = { ...CONFIG, headCount: 4 };
+    const { parameterCount } = parameterLayout(config);
+    const weights_W = new Float32Array(parameterCount).fill(0.5);
+    writeCheckpoint(path, { config, weights_W, step: 0 });
+    writeTensorFile(path, { tensors: readTensorFile(path).tensors, metadata: {} });
+    assertEquals(readCheckpoint(path), { config, weights_W, step: 0 });
+  }));
+
+Deno.test("readCheckpoint() says what is wrong with metadata, moments and sizes", () =>
+  withFolder((folder) => {
+    const path = `${folder}/model`;
+    const cases: readonly (readonly [string, (file: TensorFile) => TensorFile, 1?])[] = [
+      [
+        "it has format version 2, this program reads version 1",
+        (f) => ({ ...f, metadata: { ...f.metadata, format_version: "2" } }),
+      ],
+      [
+        'its metadata "head_count" is "two", but must be a whole number',
+        (f) => ({ ...f, metadata: { ...f.metadata, head_count: "two" } }),
+      ],
+      [
+        "width 16 over 3 heads",
+        (f) => ({ ...f, metadata: { ...f.metadata, head_count: "3" } }),
+      ],
+      [
+        'its metadata "state" is no JSON object',
+        (f) => ({ ...f, metadata: { ...f.metadata, state: "[1]" } }),
+      ],
+      [
+        'its metadata "state" is no JSON (',
+        (f) => ({ ...f, metadata: { ...f.metadata, state: "{" } }),
+      ],
+      [
+        'has no parameter "adam.second/ln.bias"',
+        ({ tensors, metadata }) => {
+          const rest = [...tensors].filter(([name]) => name !== "adam.second/ln.bias");
+          return { tensors: new Map(rest), metadata };
+        },
+      ],
+      [
+        "holds NaN at entry 2",
+        (f) => {
+          const moment = f.tensors.get("adam.first/ln.bias");
+          if (moment) moment.data[2] = NaN;
+          return f;
+        },
+        1,
+      ],
+    ];
+    for (const [sentence, change, exitCode = 2] of cases) {
+      writeCheckpoint(path, {
+        config: CONFIG,
+        weights_W: numbers(1),
+        step: 3,
+        moments: [numbers(2), numbers(3)],
+        state: STATE,
+      });
+      writeTensorFile(path, change(readTensorFile(path)));
+      const error = assertThrows(() => readCheckpoint(path), UserError, sentence);
+      assertEquals(error.exitCode, exitCode);
+      assertEquals(error.message.startsWith(`Cannot use checkpoint ${path}: `), true);
+    }
+  }));
