@@ -1,0 +1,23 @@
+/** Tests of the policy loss's kernel: both surrogates, every estimator of the KL divergence, entropy. */
+import { gpuTest } from "../gpu/gpu_test_device.ts";
+import { assertHoldsInBothMemories } from "./harness.ts";
+import { comparePolicyLoss } from "./policy_loss.ts";
+
+for (const surrogate of ["reinforce", "clipped"] as const) {
+  for (const klKind of ["k1", "k2", "k3"] as const) {
+    gpuTest(`addPolicyLoss() matches the reference for ${surrogate} with ${klKind}`, async () => {
+      for (const klCoef of [0, 0.3]) {
+        await assertHoldsInBothMemories(
+          comparePolicyLoss({
+            surrogate,
+            clipLow: 0.1,
+            clipHigh: 0.3,
+            klKind,
+            klCoef,
+            entropyCoef: klCoef / 10,
+          }),
+        );
+      }
+    });
+  }
+}
