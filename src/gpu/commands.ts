@@ -185,6 +185,19 @@ export class Commands {
     );
   }
 
+  /**
+   * Records work in a pass of its own, with the device's time at its begin and end.
+   * @param timestamps Receives the two queries as u64; a buffer of its own with usage QUERY_RESOLVE.
+   * @param record Replays plans; it must not submit, read or copy.
+   */
+  timedPass(querySet: GPUQuerySet, timestamps: Tensor, record: () => void): void {
+    this.#pass = this.#openEncoder().beginComputePass({
+      timestampWrites: { querySet, beginningOfPassWriteIndex: 0, endOfPassWriteIndex: 1 },
+    });
+    record();
+    this.#openEncoder().resolveQuerySet(querySet, 0, 2, timestamps.buffer, timestamps.offsetBytes);
+  }
+
   /** Submits what was recorded; without any, does nothing. */
   submit(): void {
     const encoder = this.#encoder;
