@@ -1,8 +1,8 @@
 // linear_backward_input: dx = dy W (added to what dx holds when accumulate is 1)
 //   dy_NM   [N, M]   in    gradient of y = x Wᵀ + b, padded with zeros to a multiple of 4 columns
 //   w       [W]      in    all parameters; W [M, K] at vec4 weight_offset4
-//   dx_NK   [N, K]   out   vec4 along K, K a multiple of 8
-// One invocation owns 8 rows × 8 columns; every result adds its output features in ascending order to its start value.
+//   dx_NK   [N, K]   out   vec4 along K, K a multiple of 16
+// One invocation owns 4 rows × 16 columns; every result adds its output features in ascending order to its start value.
 // Reference: src/reference/linear.ts. Source: the chain rule on linear_forward.
 struct Params { row_count: u32, width4: u32, column_count: u32, weight_offset4: u32, dy_width4: u32, accumulate: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -16,10 +16,8 @@ var<private> column4: u32;
 fn load_dy(at: vec2u) -> vec4f { return textureLoad(dy_NM, at); }
 fn load_w(at: vec2u) -> vec4f { return textureLoad(w, at); }
 
-fn store_row(n: u32, left: vec4f, right: vec4f) {
-  let dx_at = n * params.width4 + column4;
-  dx_NK[dx_at] = left;
-  dx_NK[dx_at + 1u] = right;
+fn store_vec4(n: u32, c: u32, sum: vec4f) {
+  dx_NK[n * params.width4 + column4 + c] = sum;
 }
 
 fn held(n: u32, c: u32) -> vec4f {
@@ -30,26 +28,26 @@ fn held(n: u32, c: u32) -> vec4f {
 fn load_block(row0: u32) {
   block[0] = held(row0 + 0u, 0u);
   block[1] = held(row0 + 0u, 1u);
-  block[2] = held(row0 + 1u, 0u);
-  block[3] = held(row0 + 1u, 1u);
-  block[4] = held(row0 + 2u, 0u);
-  block[5] = held(row0 + 2u, 1u);
-  block[6] = held(row0 + 3u, 0u);
-  block[7] = held(row0 + 3u, 1u);
-  block[8] = held(row0 + 4u, 0u);
-  block[9] = held(row0 + 4u, 1u);
-  block[10] = held(row0 + 5u, 0u);
-  block[11] = held(row0 + 5u, 1u);
-  block[12] = held(row0 + 6u, 0u);
-  block[13] = held(row0 + 6u, 1u);
-  block[14] = held(row0 + 7u, 0u);
-  block[15] = held(row0 + 7u, 1u);
+  block[2] = held(row0 + 0u, 2u);
+  block[3] = held(row0 + 0u, 3u);
+  block[4] = held(row0 + 1u, 0u);
+  block[5] = held(row0 + 1u, 1u);
+  block[6] = held(row0 + 1u, 2u);
+  block[7] = held(row0 + 1u, 3u);
+  block[8] = held(row0 + 2u, 0u);
+  block[9] = held(row0 + 2u, 1u);
+  block[10] = held(row0 + 2u, 2u);
+  block[11] = held(row0 + 2u, 3u);
+  block[12] = held(row0 + 3u, 0u);
+  block[13] = held(row0 + 3u, 1u);
+  block[14] = held(row0 + 3u, 2u);
+  block[15] = held(row0 + 3u, 3u);
 }
 
 @compute @workgroup_size(LANES)
 fn linear_backward_input(@builtin(global_invocation_id) id: vec3u) {
-  let row0 = 8u * id.x;
-  column4 = 2u * id.y;
+  let row0 = 4u * id.x;
+  column4 = 4u * id.y;
   if (row0 >= params.row_count) { return; }
   set_rows(row0, params.row_count, params.dy_width4);
   clear_block();

@@ -2,7 +2,7 @@
 //   x_NK       [N, K]   in   rows
 //   w          [W]      in   all parameters; W [M, K] at vec4 weight_offset4, b [M] right behind it
 //   y_NM       [N, M]   out  single floats, so that M need not be a multiple of 4
-// One invocation owns 8 rows × 8 columns; every result adds its k terms in ascending order, then the bias.
+// One invocation owns 4 rows × 16 columns; every result adds its k terms in ascending order, then the bias.
 // Reference: src/reference/linear.ts. Source: PyTorch's Linear.
 struct Params { row_count: u32, width4: u32, column_count: u32, weight_offset4: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -16,24 +16,22 @@ var<private> column0: u32;
 fn load_x(at: vec2u) -> vec4f { return textureLoad(x_NK, at); }
 fn load_w(at: vec2u) -> vec4f { return textureLoad(w, at); }
 
-fn store_row(n: u32, left: vec4f, right: vec4f) {
+fn store_vec4(n: u32, c: u32, sum: vec4f) {
+  let column = column0 + 4u * c;
+  if (column >= params.column_count) { return; }
   let bias_offset4 = params.weight_offset4 + params.column_count * params.width4;
-  for (var half = 0u; half < 2u; half++) {
-    let column = column0 + 4u * half;
-    if (column < params.column_count) {
-      let y = select(right, left, half == 0u) + textureLoad(w, operand_flat(bias_offset4 + column / 4u));
-      let count = min(params.column_count - column, 4u);
-      for (var i = 0u; i < count; i++) {
-        y_NM[n * params.column_count + column + i] = y[i];
-      }
-    }
+  let y = sum + textureLoad(w, operand_flat(bias_offset4 + column / 4u));
+  let y_at = n * params.column_count + column;
+  let count = min(params.column_count - column, 4u);
+  for (var i = 0u; i < count; i++) {
+    y_NM[y_at + i] = y[i];
   }
 }
 
 @compute @workgroup_size(LANES)
 fn linear_forward(@builtin(global_invocation_id) id: vec3u) {
-  let row0 = 8u * id.x;
-  column0 = 8u * id.y;
+  let row0 = 4u * id.x;
+  column0 = 16u * id.y;
   if (row0 >= params.row_count) { return; }
   set_rows(row0, params.row_count, params.width4);
   set_columns(column0, params.column_count, params.weight_offset4, params.width4);

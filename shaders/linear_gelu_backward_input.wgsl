@@ -2,8 +2,8 @@
 //   dy_NM   [N, M]   in   gradient of y
 //   w       [W]      in   all parameters; W [M, K] at vec4 weight_offset4
 //   z_NK    [N, K]   in   what the forward's activation took
-//   dz_NK   [N, K]   out  gradient of z, read by the next products; K a multiple of 8
-// One invocation owns 8 rows × 8 columns; every result adds its output features in ascending order.
+//   dz_NK   [N, K]   out  gradient of z, read by the next products; K a multiple of 16
+// One invocation owns 4 rows × 16 columns; every result adds its output features in ascending order.
 // Reference: src/reference/linear.ts and gelu.ts. Source: the chain rule on linear_gelu_forward.
 struct Params { row_count: u32, width4: u32, column_count: u32, weight_offset4: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -18,17 +18,15 @@ var<private> column4: u32;
 fn load_dy(at: vec2u) -> vec4f { return textureLoad(dy_NM, at); }
 fn load_w(at: vec2u) -> vec4f { return textureLoad(w, at); }
 
-fn store_row(n: u32, left: vec4f, right: vec4f) {
-  let z_at = n * params.width4 + column4;
-  let dz_at = operand_row(n, params.width4) + vec2u(column4, 0u);
-  textureStore(dz_NK, dz_at, left * gelu_derivative(z_NK[z_at]));
-  textureStore(dz_NK, dz_at + vec2u(1u, 0u), right * gelu_derivative(z_NK[z_at + 1u]));
+fn store_vec4(n: u32, c: u32, sum: vec4f) {
+  let z = z_NK[n * params.width4 + column4 + c];
+  textureStore(dz_NK, operand_row(n, params.width4) + vec2u(column4 + c, 0u), sum * gelu_derivative(z));
 }
 
 @compute @workgroup_size(LANES)
 fn linear_gelu_backward_input(@builtin(global_invocation_id) id: vec3u) {
-  let row0 = 8u * id.x;
-  column4 = 2u * id.y;
+  let row0 = 4u * id.x;
+  column4 = 4u * id.y;
   if (row0 >= params.row_count) { return; }
   set_rows(row0, params.row_count, params.column_count / 4u);
   clear_block();

@@ -2,8 +2,8 @@
 //   x_NK   [N, K]   in   rows
 //   w      [W]      in   all parameters; W [M, K] at vec4 weight_offset4, b [M] right behind it
 //   z_NM   [N, M]   out  before the activation, for the backward
-//   y_NM   [N, M]   out  after it, read by the next product; M a multiple of 8
-// One invocation owns 8 rows × 8 columns; every result adds its k terms in ascending order, then the bias.
+//   y_NM   [N, M]   out  after it, read by the next product; M a multiple of 16
+// One invocation owns 4 rows × 16 columns; every result adds its k terms in ascending order, then the bias.
 // Reference: src/reference/linear.ts and gelu.ts. Source: Hendrycks and Gimpel 2016, PyTorch's Linear.
 struct Params { row_count: u32, width4: u32, column_count: u32, weight_offset4: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -18,22 +18,17 @@ var<private> column4: u32;
 fn load_x(at: vec2u) -> vec4f { return textureLoad(x_NK, at); }
 fn load_w(at: vec2u) -> vec4f { return textureLoad(w, at); }
 
-fn store_row(n: u32, left: vec4f, right: vec4f) {
-  let bias_offset4 = params.weight_offset4 + params.column_count * params.width4 + column4;
-  let left_z = left + textureLoad(w, operand_flat(bias_offset4));
-  let right_z = right + textureLoad(w, operand_flat(bias_offset4 + 1u));
-  let z_at = n * (params.column_count / 4u) + column4;
-  z_NM[z_at] = left_z;
-  z_NM[z_at + 1u] = right_z;
-  let y_at = operand_row(n, params.column_count / 4u) + vec2u(column4, 0u);
-  textureStore(y_NM, y_at, gelu(left_z));
-  textureStore(y_NM, y_at + vec2u(1u, 0u), gelu(right_z));
+fn store_vec4(n: u32, c: u32, sum: vec4f) {
+  let bias_offset4 = params.weight_offset4 + params.column_count * params.width4;
+  let z = sum + textureLoad(w, operand_flat(bias_offset4 + column4 + c));
+  z_NM[n * (params.column_count / 4u) + column4 + c] = z;
+  textureStore(y_NM, operand_row(n, params.column_count / 4u) + vec2u(column4 + c, 0u), gelu(z));
 }
 
 @compute @workgroup_size(LANES)
 fn linear_gelu_forward(@builtin(global_invocation_id) id: vec3u) {
-  let row0 = 8u * id.x;
-  column4 = 2u * id.y;
+  let row0 = 4u * id.x;
+  column4 = 4u * id.y;
   if (row0 >= params.row_count) { return; }
   set_rows(row0, params.row_count, params.width4);
   set_columns(4u * column4, params.column_count, params.weight_offset4, params.width4);

@@ -2,8 +2,8 @@
 //   x_NK          [N, K]   in   rows
 //   w             [W]      in   all parameters; W [M, K] at vec4 weight_offset4, b [M] right behind it
 //   residual_NM   [N, M]   in   what flows past this block
-//   y_NM          [N, M]   out  vec4 along M, M a multiple of 8
-// One invocation owns 8 rows × 8 columns; every result adds its k terms in ascending order, then bias, then residual.
+//   y_NM          [N, M]   out  vec4 along M, M a multiple of 16
+// One invocation owns 4 rows × 16 columns; every result adds its k terms in ascending order, then bias, then residual.
 // Reference: src/reference/linear.ts. Source: He et al. 2016 (the residual), PyTorch's Linear.
 struct Params { row_count: u32, width4: u32, column_count: u32, weight_offset4: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -18,17 +18,17 @@ var<private> column4: u32;
 fn load_x(at: vec2u) -> vec4f { return textureLoad(x_NK, at); }
 fn load_w(at: vec2u) -> vec4f { return textureLoad(w, at); }
 
-fn store_row(n: u32, left: vec4f, right: vec4f) {
-  let bias_offset4 = params.weight_offset4 + params.column_count * params.width4 + column4;
-  let y_at = n * (params.column_count / 4u) + column4;
-  y_NM[y_at] = residual_NM[y_at] + (left + textureLoad(w, operand_flat(bias_offset4)));
-  y_NM[y_at + 1u] = residual_NM[y_at + 1u] + (right + textureLoad(w, operand_flat(bias_offset4 + 1u)));
+fn store_vec4(n: u32, c: u32, sum: vec4f) {
+  let bias_offset4 = params.weight_offset4 + params.column_count * params.width4;
+  let bias = textureLoad(w, operand_flat(bias_offset4 + column4 + c));
+  let y_at = n * (params.column_count / 4u) + column4 + c;
+  y_NM[y_at] = residual_NM[y_at] + (sum + bias);
 }
 
 @compute @workgroup_size(LANES)
 fn linear_residual_forward(@builtin(global_invocation_id) id: vec3u) {
-  let row0 = 8u * id.x;
-  column4 = 2u * id.y;
+  let row0 = 4u * id.x;
+  column4 = 4u * id.y;
   if (row0 >= params.row_count) { return; }
   set_rows(row0, params.row_count, params.width4);
   set_columns(4u * column4, params.column_count, params.weight_offset4, params.width4);

@@ -5,7 +5,7 @@
 //   result_N4   [N, 4]   in   (log-prob, entropy, lse, 0) of logprob_merge
 //   dresult_N2  [N, 2]   in   gradients of log-prob and entropy
 //   dz_NC       [N, C]   out  for entries first_entry..first_entry + C − 1; zeros beyond the vocabulary
-// One invocation owns 8 rows × 8 entries and recomputes their logits: [N, V] is never stored, only a tile of C entries.
+// One invocation owns 4 rows × 16 entries and recomputes their logits: [N, V] is never stored, only a tile of C entries.
 // Reference: src/reference/logprob.ts. Source: the chain rule on log-softmax and on its entropy.
 struct Params {
   row_count: u32, width4: u32, vocab_size: u32, weight_offset4: u32,
@@ -38,17 +38,15 @@ fn logit_gradient(n: u32, entry: u32, product: vec4f) -> vec4f {
   return select(vec4f(0.0), dz * params.inverse_temperature, entries < vec4u(params.vocab_size));
 }
 
-fn store_row(n: u32, left: vec4f, right: vec4f) {
-  let entry = params.first_entry + 4u * column4;
-  let at = operand_row(n, params.tile_width4) + vec2u(column4, 0u);
-  textureStore(dz_NC, at, logit_gradient(n, entry, left));
-  textureStore(dz_NC, at + vec2u(1u, 0u), logit_gradient(n, entry + 4u, right));
+fn store_vec4(n: u32, c: u32, sum: vec4f) {
+  let at = operand_row(n, params.tile_width4) + vec2u(column4 + c, 0u);
+  textureStore(dz_NC, at, logit_gradient(n, params.first_entry + 4u * (column4 + c), sum));
 }
 
 @compute @workgroup_size(LANES)
 fn logprob_backward(@builtin(global_invocation_id) id: vec3u) {
-  let row0 = 8u * id.x;
-  column4 = 2u * id.y;
+  let row0 = 4u * id.x;
+  column4 = 4u * id.y;
   if (row0 >= params.row_count) { return; }
   set_rows(row0, params.row_count, params.width4);
   set_columns(params.first_entry + 4u * column4, params.vocab_size, params.weight_offset4, params.width4);

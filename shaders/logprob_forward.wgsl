@@ -4,7 +4,7 @@
 //   w           [W]         in   all parameters; head [V, D] at vec4 weight_offset4, its bias [V] right behind it
 //   target_N    [N]         in   the chosen token of each row
 //   segments    [S, N, 4]   out  (m, sum, moment, chosen z or -1e30), merged by logprob_merge
-// One invocation owns 8 rows and one segment; vocabulary entries ascend. The segment's length is fixed: it decides the bits.
+// One invocation owns 4 rows and one segment; vocabulary entries ascend. The segment's length is fixed: it decides the bits.
 // Reference: src/reference/logprob.ts. Source: Milakov and Gimelshein 2018.
 struct Params { row_count: u32, width4: u32, vocab_size: u32, weight_offset4: u32, inverse_temperature: f32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -14,57 +14,55 @@ struct Params { row_count: u32, width4: u32, vocab_size: u32, weight_offset4: u3
 @group(0) @binding(4) var<storage, read_write> segments: array<vec4f>;
 
 override LANES: u32 = 16;
-var<private> softmax: array<OnlineSoftmax, 8>;
-var<private> chosen: array<f32, 8>;
-var<private> targets: array<u32, 8>;
+var<private> softmax: array<OnlineSoftmax, 4>;
+var<private> chosen: array<f32, 4>;
+var<private> targets: array<u32, 4>;
 var<private> column0: u32;
-var<private> bias: array<vec4f, 2>;
+var<private> bias: array<vec4f, 4>;
 var<private> row0: u32;
 
 fn load_x(at: vec2u) -> vec4f { return textureLoad(h_ND, at); }
 fn load_w(at: vec2u) -> vec4f { return textureLoad(w, at); }
 
-fn take_logit(r: u32, i: u32, product: f32) {
-  if (column0 + i < params.vocab_size) {
-    let z = (product + bias[i / 4u][i % 4u]) * params.inverse_temperature;
+fn take_logit(r: u32, entry: u32, product: f32, bias_entry: f32) {
+  if (entry < params.vocab_size) {
+    let z = (product + bias_entry) * params.inverse_temperature;
     softmax[r] = add_logit(softmax[r], z);
-    chosen[r] = select(chosen[r], z, column0 + i == targets[r]);
+    chosen[r] = select(chosen[r], z, entry == targets[r]);
   }
 }
 
-fn store_row(n: u32, left: vec4f, right: vec4f) {
+fn store_vec4(n: u32, c: u32, sum: vec4f) {
   let r = n - row0;
-  take_logit(r, 0u, left.x);
-  take_logit(r, 1u, left.y);
-  take_logit(r, 2u, left.z);
-  take_logit(r, 3u, left.w);
-  take_logit(r, 4u, right.x);
-  take_logit(r, 5u, right.y);
-  take_logit(r, 6u, right.z);
-  take_logit(r, 7u, right.w);
+  let entry = column0 + 4u * c;
+  take_logit(r, entry, sum.x, bias[c].x);
+  take_logit(r, entry + 1u, sum.y, bias[c].y);
+  take_logit(r, entry + 2u, sum.z, bias[c].z);
+  take_logit(r, entry + 3u, sum.w, bias[c].w);
 }
 
 @compute @workgroup_size(LANES)
 fn logprob_forward(@builtin(global_invocation_id) id: vec3u) {
-  row0 = 8u * id.x;
+  row0 = 4u * id.x;
   if (row0 >= params.row_count) { return; }
   set_rows(row0, params.row_count, params.width4);
-  for (var r = 0u; r < 8u; r++) {
+  for (var r = 0u; r < 4u; r++) {
     softmax[r] = empty_softmax();
     chosen[r] = -1e30;
     targets[r] = target_N[min(row0 + r, params.row_count - 1u)];
   }
   let bias_offset4 = params.weight_offset4 + params.vocab_size * params.width4;
   let end = min((id.y + 1u) * SEGMENT, params.vocab_size);
-  for (column0 = id.y * SEGMENT; column0 < end; column0 += 8u) {
+  for (column0 = id.y * SEGMENT; column0 < end; column0 += 16u) {
     set_columns(column0, params.vocab_size, params.weight_offset4, params.width4);
-    bias[0] = textureLoad(w, operand_flat(bias_offset4 + column0 / 4u));
-    bias[1] = textureLoad(w, operand_flat(bias_offset4 + column0 / 4u + 1u));
+    for (var c = 0u; c < 4u; c++) {
+      bias[c] = textureLoad(w, operand_flat(bias_offset4 + column0 / 4u + c));
+    }
     clear_block();
     accumulate_rows(params.width4);
     store_block(row0, params.row_count);
   }
-  for (var r = 0u; r < 8u; r++) {
+  for (var r = 0u; r < 4u; r++) {
     if (row0 + r < params.row_count) {
       segments[id.y * params.row_count + row0 + r] =
         vec4f(softmax[r].maximum, softmax[r].sum, softmax[r].moment, chosen[r]);

@@ -1,9 +1,9 @@
-// product_block: a block of 8 rows × 8 columns of a matrix product, held in registers by one invocation:
-// block[2r + c] is columns 4c..4c+3 of row r. Every result has one accumulator and adds its terms in ascending order with
+// product_block: a block of 4 rows × 16 columns of a matrix product, held in registers by one invocation:
+// block[4r + c] is columns 4c..4c+3 of row r. Every result has one accumulator and adds its terms in ascending order with
 // one fma each, so its bits depend on neither the block shape, the position in the batch nor the memory of the operands.
 // Indices are written out because loops over private arrays would keep the block in memory.
 var<private> block: array<vec4f, 16>;
-var<private> row_at: array<vec2u, 8>;
+var<private> row_at: array<vec2u, 4>;
 
 // sum + x.x·w[0] + x.y·w[1] + x.z·w[2] + x.w·w[3], in this order.
 fn fold(sum: vec4f, x: vec4f, w: mat4x4f) -> vec4f {
@@ -29,26 +29,38 @@ fn clear_block() {
   block[15] = vec4f(0.0);
 }
 
-// Rows row0..row0+7 of an operand [row_count, 4·width4]; beyond row_count the last one repeats and is not stored.
+// Rows row0..row0+3 of an operand [row_count, 4·width4]; beyond row_count the last one repeats and is not stored.
 fn set_rows(row0: u32, row_count: u32, width4: u32) {
   row_at[0] = operand_row(min(row0 + 0u, row_count - 1u), width4);
   row_at[1] = operand_row(min(row0 + 1u, row_count - 1u), width4);
   row_at[2] = operand_row(min(row0 + 2u, row_count - 1u), width4);
   row_at[3] = operand_row(min(row0 + 3u, row_count - 1u), width4);
-  row_at[4] = operand_row(min(row0 + 4u, row_count - 1u), width4);
-  row_at[5] = operand_row(min(row0 + 5u, row_count - 1u), width4);
-  row_at[6] = operand_row(min(row0 + 6u, row_count - 1u), width4);
-  row_at[7] = operand_row(min(row0 + 7u, row_count - 1u), width4);
 }
 
-// Hands every row of the block that exists to the kernel's store_row(row, columns 0..3, columns 4..7).
+// Hands every vec4 of the block whose row exists to the kernel's store_vec4(row, c, columns 4c..4c+3).
 fn store_block(row0: u32, row_count: u32) {
-  if (row0 + 0u < row_count) { store_row(row0 + 0u, block[0], block[1]); }
-  if (row0 + 1u < row_count) { store_row(row0 + 1u, block[2], block[3]); }
-  if (row0 + 2u < row_count) { store_row(row0 + 2u, block[4], block[5]); }
-  if (row0 + 3u < row_count) { store_row(row0 + 3u, block[6], block[7]); }
-  if (row0 + 4u < row_count) { store_row(row0 + 4u, block[8], block[9]); }
-  if (row0 + 5u < row_count) { store_row(row0 + 5u, block[10], block[11]); }
-  if (row0 + 6u < row_count) { store_row(row0 + 6u, block[12], block[13]); }
-  if (row0 + 7u < row_count) { store_row(row0 + 7u, block[14], block[15]); }
+  if (row0 + 0u < row_count) {
+    store_vec4(row0 + 0u, 0u, block[0]);
+    store_vec4(row0 + 0u, 1u, block[1]);
+    store_vec4(row0 + 0u, 2u, block[2]);
+    store_vec4(row0 + 0u, 3u, block[3]);
+  }
+  if (row0 + 1u < row_count) {
+    store_vec4(row0 + 1u, 0u, block[4]);
+    store_vec4(row0 + 1u, 1u, block[5]);
+    store_vec4(row0 + 1u, 2u, block[6]);
+    store_vec4(row0 + 1u, 3u, block[7]);
+  }
+  if (row0 + 2u < row_count) {
+    store_vec4(row0 + 2u, 0u, block[8]);
+    store_vec4(row0 + 2u, 1u, block[9]);
+    store_vec4(row0 + 2u, 2u, block[10]);
+    store_vec4(row0 + 2u, 3u, block[11]);
+  }
+  if (row0 + 3u < row_count) {
+    store_vec4(row0 + 3u, 0u, block[12]);
+    store_vec4(row0 + 3u, 1u, block[13]);
+    store_vec4(row0 + 3u, 2u, block[14]);
+    store_vec4(row0 + 3u, 3u, block[15]);
+  }
 }

@@ -4,7 +4,7 @@
 //   token_N4     [N, 4]     in   (id, position, first, end) of each token
 //   angles_TK    [T, K]     in   (cos, sin) of each pair at each position
 //   qkv_N3D      [N, 3D]    out  q and k with interleaved pairs (see rotary.wgsl), v in natural order
-// One invocation owns 8 rows × 8 columns; every result adds its k terms in ascending order; no bias.
+// One invocation owns 4 rows × 16 columns; every result adds its k terms in ascending order; no bias.
 // Reference: src/reference/attention.ts and rotary.ts. Source: Su et al. 2021, equation 34.
 struct Params { row_count: u32, width4: u32, weight_offset4: u32, head_width: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -33,26 +33,20 @@ fn rotated(n: u32, column: u32, value: vec4f) -> vec4f {
   return select(value, rotate_pairs(value, angles), column < 8u * params.width4);
 }
 
-fn store_row(n: u32, left: vec4f, right: vec4f) {
-  let at = operand_row(n, 3u * params.width4) + vec2u(column0 / 4u, 0u);
-  textureStore(qkv_N3D, at, rotated(n, column0, left));
-  textureStore(qkv_N3D, at + vec2u(1u, 0u), rotated(n, column0 + 4u, right));
+fn store_vec4(n: u32, c: u32, sum: vec4f) {
+  let at = operand_row(n, 3u * params.width4) + vec2u(column0 / 4u + c, 0u);
+  textureStore(qkv_N3D, at, rotated(n, column0 + 4u * c, sum));
 }
 
 @compute @workgroup_size(LANES)
 fn qkv_forward(@builtin(global_invocation_id) id: vec3u) {
-  let row0 = 8u * id.x;
-  column0 = 8u * id.y;
+  let row0 = 4u * id.x;
+  column0 = 16u * id.y;
   if (row0 >= params.row_count) { return; }
   set_rows(row0, params.row_count, params.width4);
-  column_at[0] = column_address(column0);
-  column_at[1] = column_address(column0 + 1u);
-  column_at[2] = column_address(column0 + 2u);
-  column_at[3] = column_address(column0 + 3u);
-  column_at[4] = column_address(column0 + 4u);
-  column_at[5] = column_address(column0 + 5u);
-  column_at[6] = column_address(column0 + 6u);
-  column_at[7] = column_address(column0 + 7u);
+  for (var c = 0u; c < 16u; c++) {
+    column_at[c] = column_address(column0 + c);
+  }
   clear_block();
   accumulate_rows(params.width4);
   store_block(row0, params.row_count);

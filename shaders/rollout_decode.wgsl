@@ -3,7 +3,7 @@
 //   angles_TK    [T, K]               in      (cos, sin) of each pair at each position
 //   cache        [S, L, T, 2, D]      in out  keys (rotated, interleaved) and values of each slot
 //   slots        [S]                  in out  see slots.wgsl, as are gym, episodes, queue and records
-// A block of 8 slots × 8 columns per invocation; the sums run as in the training kernels, whose functions are shared, so
+// A block of 4 slots × 16 columns per invocation; the sums run as in the training kernels, whose functions are shared, so
 // that sampled log-probs have the trainer's bits. Reference: src/reference/tiny_agent.ts and sample.ts.
 // Source: Vaswani et al. 2017; continuous batching: Yu et al. 2022 (Orca).
 struct Params {
@@ -56,7 +56,7 @@ fn layernorm_input(c: u32) -> vec4f { return memory[input_at + c]; }
 fn load_logit(v: u32) -> f32 { return memory[logits_at + v / 4u][v % 4u]; }
 fn load_key(j: u32, c: u32) -> vec4f { return cache[cache_at + 2u * j * WIDTH4 + c]; }
 fn load_value(j: u32, c: u32) -> vec4f { return cache[cache_at + (2u * j + 1u) * WIDTH4 + c]; }
-fn store_row(r: u32, left: vec4f, right: vec4f) {}
+fn store_vec4(r: u32, c: u32, sum: vec4f) {}
 
 // Where the parts of a block lie behind its start, in vec4 (src/model/config.ts).
 fn qkv_offset4() -> u32 { return 4u * WIDTH4; }
@@ -127,11 +127,10 @@ fn finish_column4(kind: u32, layer: u32, r: u32, column4: u32, product: vec4f, b
   }
 }
 
-// One product of all slots: columns in blocks of 8, one block per invocation at a time.
+// One product of all slots: each invocation takes one block of 4 slots × 16 columns at a time.
 fn multiply(kind: u32, layer: u32) {
   let block_start = params.block_offset4 + layer * block_length4();
   let width4 = select(WIDTH4, FEED4, kind == 3u);
-  let from_scratch = kind == 3u;
   var columns = 4u * WIDTH4;
   var offset4 = block_start + proj_offset4();
   if (kind == 0u) { columns = 12u * WIDTH4; offset4 = block_start + qkv_offset4(); }
@@ -139,9 +138,14 @@ fn multiply(kind: u32, layer: u32) {
   if (kind == 3u) { offset4 = block_start + out_offset4(); }
   if (kind == 4u) { columns = VOCAB; offset4 = params.head_offset4; }
   let k = 4u * WIDTH4 / HEADS;
-  for (var column0 = 8u * lane; column0 < columns; column0 += 8u * LANES) {
-    for (var i = 0u; i < 8u; i++) {
-      row_at[i] = vec2u(select(normed_at(i), scratch_at(i), from_scratch), 0u);
+  let units = (SLOTS / 4u) * ((columns + 15u) / 16u);
+  for (var unit = lane; unit < units; unit += LANES) {
+    let r0 = 4u * (unit % (SLOTS / 4u));
+    let column0 = 16u * (unit / (SLOTS / 4u));
+    for (var i = 0u; i < 4u; i++) {
+      row_at[i] = vec2u(select(normed_at(r0 + i), scratch_at(r0 + i), kind == 3u), 0u);
+    }
+    for (var i = 0u; i < 16u; i++) {
       let c = min(column0 + i, columns - 1u);
       let is_rotated = kind == 0u && c < 8u * WIDTH4;
       column_at[i] = offset4 + select(c, (c / k) * k + natural_index(c % k, k), is_rotated) * width4;
@@ -149,14 +153,13 @@ fn multiply(kind: u32, layer: u32) {
     clear_block();
     accumulate_rows(width4);
     keep_block();
-    let column4 = column0 / 4u;
-    let bias_at = offset4 + columns * width4 + column4;
-    let left_bias = load_parameter(bias_at);
-    let right_bias = load_parameter(bias_at + 1u);
-    for (var r = 0u; r < SLOTS; r++) {
-      finish_column4(kind, layer, r, column4, result[2u * r], left_bias);
-      if (column0 + 4u < columns) {
-        finish_column4(kind, layer, r, column4 + 1u, result[2u * r + 1u], right_bias);
+    for (var c = 0u; c < 4u; c++) {
+      let column4 = column0 / 4u + c;
+      if (4u * column4 < columns) {
+        let bias = load_parameter(offset4 + columns * width4 + column4);
+        for (var i = 0u; i < 4u; i++) {
+          finish_column4(kind, layer, r0 + i, column4, result[4u * i + c], bias);
+        }
       }
     }
   }

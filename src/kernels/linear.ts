@@ -129,7 +129,7 @@ export function addLinearForward<Size extends RowSize>(
   });
 }
 
-/** Adds y_NM = residual + (x Wᵀ + b); columns a multiple of 8. */
+/** Adds y_NM = residual + (x Wᵀ + b); columns a multiple of 16. */
 export function addLinearResidualForward<Size extends RowSize>(
   commands: Commands,
   plan: Plan<Size>,
@@ -151,7 +151,7 @@ export function addLinearResidualForward<Size extends RowSize>(
   });
 }
 
-/** Adds z_NM = x Wᵀ + b and y_NM = gelu(z); columns a multiple of 8. */
+/** Adds z_NM = x Wᵀ + b and y_NM = gelu(z); columns a multiple of 16. */
 export function addLinearGeluForward<Size extends RowSize>(
   commands: Commands,
   plan: Plan<Size>,
@@ -173,7 +173,7 @@ export function addLinearGeluForward<Size extends RowSize>(
   });
 }
 
-/** Adds dx_NK = dy W, or dx_NK += dy W when `accumulate` is set; width a multiple of 8. */
+/** Adds dx_NK = dy W, or dx_NK += dy W when `accumulate` is set; width a multiple of 16. */
 export function addLinearBackwardInput<Size extends RowSize>(
   commands: Commands,
   plan: Plan<Size>,

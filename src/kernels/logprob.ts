@@ -89,9 +89,9 @@ export function segmentCount(vocabSize: number): number {
   return Math.ceil(vocabSize / SEGMENT_ENTRIES);
 }
 
-/** Columns of the widest backward tile, padded to whole blocks of 8. */
+/** Columns of the widest backward tile, padded to whole blocks of 16. */
 export function tileWidth(vocabSize: number): number {
-  return 8 * Math.ceil(Math.min(vocabSize, TILE_ENTRIES) / 8);
+  return 16 * Math.ceil(Math.min(vocabSize, TILE_ENTRIES) / 16);
 }
 
 function headParams(shape: HeadShape, size: LogprobSize): Record<string, number> {
@@ -124,7 +124,7 @@ export function addLogprobForward<Size extends LogprobSize>(
     bindings: { h_ND, w, target_N, segments },
     launch: (size) => ({
       params: headParams(shape, size),
-      workgroups: [groupsOf(Math.ceil(size.rowCount / 8), PRODUCT_LANES), count],
+      workgroups: [groupsOf(Math.ceil(size.rowCount / 4), PRODUCT_LANES), count],
     }),
   });
   plan.add(kernelOf(commands.gpu, LOGPROB_MERGE), {

@@ -65,12 +65,12 @@ export function groupsOf(count: number, lanes: number): number {
   return Math.ceil(count / lanes);
 }
 
-/** Invocations of a row product: each owns 8 rows × 8 columns. */
+/** Workgroups of a row product: each invocation owns 4 rows × 16 columns. */
 export function productGroups(
   rowCount: number,
   columnCount: number,
 ): readonly [number, number] {
-  return [groupsOf(Math.ceil(rowCount / 8), PRODUCT_LANES), Math.ceil(columnCount / 8)];
+  return [groupsOf(Math.ceil(rowCount / 4), PRODUCT_LANES), Math.ceil(columnCount / 16)];
 }
 
 /** The default of `override LANES` in row products. */

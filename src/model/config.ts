@@ -4,11 +4,11 @@
 export interface ModelConfig {
   /** V, tokens of the vocabulary. */
   readonly vocabSize: number;
-  /** D, a multiple of 8. */
+  /** D, a multiple of 16. */
   readonly width: number;
   /** H; the head width D/H is a multiple of 4 and at most 128. */
   readonly headCount: number;
-  /** F, a multiple of 8. */
+  /** F, a multiple of 16. */
   readonly feedForwardWidth: number;
   /** L. */
   readonly layerCount: number;
@@ -65,9 +65,9 @@ export function checkConfig(config: ModelConfig): void {
   if (vocabSize < 2) {
     throw new RangeError("Cannot build a model: vocabSize is 1, but must be at least 2");
   }
-  if (width % 8 !== 0 || feedForwardWidth % 8 !== 0) {
+  if (width % 16 !== 0 || feedForwardWidth % 16 !== 0) {
     throw new RangeError(
-      `Cannot build a model: width ${width} and feedForwardWidth ${feedForwardWidth} must be multiples of 8`,
+      `Cannot build a model: width ${width} and feedForwardWidth ${feedForwardWidth} must be multiples of 16`,
     );
   }
   const headWidth = width / headCount;

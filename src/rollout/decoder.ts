@@ -88,7 +88,7 @@ export function tokensPerDispatch(
   const headVec4 = width / headCount / 4;
   const perKey = headVec4 === 4 ? 1 : 1 + 2 * headVec4;
   const product = (columns: number, inner: number) =>
-    Math.ceil(columns / 8 / lanes) * (inner / 4 + 2 * WORKGROUP_SLOTS);
+    Math.ceil(2 * Math.ceil(columns / 16) / lanes) * (inner / 4 + 44);
   const layer = product(3 * width, width) + product(width, width) +
     product(feedForwardWidth, width) + product(width, feedForwardWidth) + 2 * 3 * width / 4 +
     Math.ceil(WORKGROUP_SLOTS * headCount / lanes) * (maxPositions * perKey + 3 * headVec4);
