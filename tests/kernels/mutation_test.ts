@@ -1,0 +1,48 @@
+/** The kernel tests can fail: each planted mistake in a shader is found by the comparison that the op's own tests use. */
+import { assert } from "@std/assert";
+import type { Gpu } from "../../src/gpu/device.ts";
+import type { KernelSpec } from "../../src/gpu/kernel.ts";
+import * as attention from "../../src/kernels/attention.ts";
+import * as clipAdam from "../../src/kernels/clip_adam.ts";
+import * as embedding from "../../src/kernels/embedding.ts";
+import * as layernorm from "../../src/kernels/layernorm.ts";
+import * as linear from "../../src/kernels/linear.ts";
+import * as logprob from "../../src/kernels/logprob.ts";
+import * as policyLoss from "../../src/kernels/policy_loss.ts";
+import { kernelOf } from "../../src/kernels/operands.ts";
+import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
+import { violation } from "./harness.ts";
+import { type Mutation, MUTATIONS } from "./mutations.ts";
+
+/** The same device with the mutated kernel in place of the right one. */
+function mutantOf(gpu: Gpu, { spec, from, to, mistake }: Mutation): Gpu {
+  const texts = [spec.wgsl, ...spec.shared];
+  assert(
+    texts.some((text) => text.includes(from)),
+    `${mistake}: no text of ${spec.name} has ${from}`,
+  );
+  const mutate = (text: string) => text.replace(from, () => to);
+  const mutant: Gpu = { ...gpu, kernels: new Map(gpu.kernels) };
+  for (const key of mutant.kernels.keys()) {
+    if (key.startsWith(`${spec.name} `)) mutant.kernels.delete(key);
+  }
+  kernelOf(mutant, { ...spec, wgsl: mutate(spec.wgsl), shared: spec.shared.map(mutate) });
+  return mutant;
+}
+
+for (const mutation of MUTATIONS) {
+  gpuTest(`${mutation.spec.name}: the tests find that ${mutation.mistake}`, async () => {
+    const comparisons = await mutation.compare(mutantOf(await testGpu(), mutation));
+    const found = comparisons.map(violation).filter((sentence) => sentence !== undefined);
+    assert(found.length > 0, `no comparison noticed that ${mutation.mistake}`);
+  });
+}
+
+Deno.test("every kernel has a planted mistake", () => {
+  const modules = [attention, clipAdam, embedding, layernorm, linear, logprob, policyLoss];
+  const isSpec = (value: unknown): value is KernelSpec =>
+    typeof value === "object" && value !== null && "wgsl" in value;
+  const specs = modules.flatMap((module) => Object.values(module).filter(isSpec));
+  const missing = specs.filter((spec) => !MUTATIONS.some((mutation) => mutation.spec === spec));
+  assert(specs.length >= 20 && missing.length === 0, missing.map(({ name }) => name).join());
+});
