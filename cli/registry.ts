@@ -22,4 +22,8 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "a loss over a batch, its gradient, weights after Adam steps",
     load: () => import("./commands/grad.ts"),
   },
+  bench: {
+    summary: "how fast kernels run here, after a check that they are right",
+    load: () => import("./commands/bench.ts"),
+  },
 };

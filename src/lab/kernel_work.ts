@@ -55,7 +55,7 @@ function attention(flopsPerPair: number): Describe {
   });
 }
 
-/** `vec4Reads`: vec4 that are read or written for each of the `count` entries. */
+/** Kernels over a flat list; `bytesEach` are read or written for each entry. */
 function entries(count: (params: DispatchParams) => number, bytesEach: number): Describe {
   return (params) => ({
     shape: String(count(params)),

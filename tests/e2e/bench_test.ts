@@ -1,0 +1,31 @@
+/** Tests of `agentrl bench` as a child process. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { agentrl, assertRefused } from "./command_line.ts";
+
+Deno.test("agentrl bench kernels names adapter and CPU, checks, and times every kernel in 80 columns", async () => {
+  const { code, stdout } = await agentrl(["bench", "kernels"]);
+  assertEquals(code, 0);
+  assert(stdout.split("\n").every((line) => line.length <= 80), stdout);
+  for (const part of ["adapter ", "CPU ", "against float64", "GFLOP/s", "GB/s", "clip_adam"]) {
+    assertStringIncludes(stdout, part);
+  }
+});
+
+Deno.test("agentrl bench kernels --json prints one document with a rate for each kernel", async () => {
+  const { code, stdout } = await agentrl(["bench", "kernels", "--json"]);
+  assertEquals(code, 0);
+  const { kernels, rowCount, errors, adapter, cpu, updateMs } = JSON.parse(stdout);
+  assertEquals(rowCount, 1800);
+  assert(errors.gradient > 0 && errors.gradient < 1e-4);
+  assert(adapter.length > 0 && cpu.length > 0 && updateMs > 0);
+  assert(kernels.length > 20);
+  for (const { kernel, timeUs, gflops, gbPerSecond } of kernels) {
+    assert(timeUs > 0, kernel);
+    assert((gflops === null) !== (gbPerSecond === null) && (gflops ?? gbPerSecond) > 0, kernel);
+  }
+});
+
+Deno.test("agentrl bench refuses an unknown benchmark", async () => {
+  const sentence = /unknown benchmark "kernel": did you mean "kernels"\?/;
+  assertRefused(await agentrl(["bench", "kernel"]), { code: 2, sentence });
+});
