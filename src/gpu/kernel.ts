@@ -158,6 +158,13 @@ export function packParams(
   values: Readonly<Record<string, number>>,
   target: { readonly view: DataView; readonly offset: number },
 ): void {
+  if (Object.keys(values).length > spec.params.length) {
+    const known = spec.params.map(([name]) => name);
+    const unknown = Object.keys(values).filter((name) => !known.includes(name));
+    throw new TypeError(
+      `Cannot dispatch ${spec.name}: it has no parameter ${unknown}, but ${known}`,
+    );
+  }
   let offset = target.offset;
   for (const [name, kind] of spec.params) {
     const value = values[name];

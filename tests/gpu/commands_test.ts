@@ -1,0 +1,219 @@
+/** Tests of src/gpu/commands.ts: writing, replaying, copying, reading, refusals, and memory over many replays. */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { Commands, type Launch, type Plan } from "../../src/gpu/commands.ts";
+import type { Gpu } from "../../src/gpu/device.ts";
+import type { KernelSpec } from "../../src/gpu/kernel.ts";
+import { createRowOperand, createTensor, destroy, slice } from "../../src/gpu/tensor.ts";
+import { input, kernelOf, output } from "../../src/kernels/operands.ts";
+import { gpuTest, testGpu } from "./gpu_test_device.ts";
+
+/** y[i] = scale·x[i] + y[i]: enough to see order, parameters and repetition. */
+const ADD_SCALED: KernelSpec = {
+  name: "add_scaled",
+  wgsl: `struct Params { count: u32, scale: f32 }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<f32>;
+@group(0) @binding(2) var<storage, read_write> y: array<f32>;
+@compute @workgroup_size(64)
+fn add_scaled(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x < params.count) { y[id.x] = fma(params.scale, x[id.x], y[id.x]); }
+}`,
+  shared: [],
+  params: [["count", "u32"], ["scale", "f32"]],
+  bindings: [input("x"), output("y")],
+  overrides: [],
+};
+
+interface Size {
+  readonly scale: number;
+  readonly launch?: Partial<Launch>;
+}
+
+const COUNT = 100;
+const X = Float32Array.from({ length: COUNT }, (_, i) => i + 1);
+
+async function prepare() {
+  const gpu = await testGpu();
+  const commands = new Commands(gpu);
+  const tensor = (label: string) => createTensor(gpu.device, { label, sizeBytes: COUNT * 4 });
+  const x = tensor("x"), y = tensor("y");
+  commands.write(x, X);
+  commands.clear(y);
+  const plan: Plan<Size> = commands.plan<Size>().add(kernelOf(gpu, ADD_SCALED), {
+    bindings: { x, y },
+    launch: ({ scale, launch }) => ({
+      params: { count: COUNT, scale },
+      workgroups: [2],
+      ...launch,
+    }),
+  });
+  const read = async () => {
+    const [bytes] = await commands.read([{ tensor: y, sizeBytes: COUNT * 4 }]);
+    return new Float32Array(bytes!);
+  };
+  return { gpu, commands, x, y, plan, read };
+}
+
+gpuTest(
+  "Commands.replay() keeps the order and the parameters of every dispatch in one submit",
+  async () => {
+    const { gpu, commands, plan, read } = await prepare();
+    const { submits, dispatches } = gpu.counters;
+    commands.replay(plan, { scale: 1 });
+    commands.replay(plan, { scale: 10, launch: { times: 3 } });
+    commands.replay(plan, { scale: 1000, launch: { times: 0 } });
+    commands.replay(plan, { scale: 1000, launch: { workgroups: [0] } });
+    assertEquals(await read(), X.map((x) => 31 * x));
+    assertEquals(gpu.counters.submits, submits + 1);
+    assertEquals(gpu.counters.dispatches, dispatches + 4);
+  },
+);
+
+gpuTest("Commands.replay() submits by itself when its uniform memory is full", async () => {
+  const { gpu, commands, plan, read } = await prepare();
+  const { submits } = gpu.counters;
+  for (let i = 0; i < 5000; i++) commands.replay(plan, { scale: i % 2 === 0 ? 1 : -1 });
+  commands.replay(plan, { scale: 2 });
+  assertEquals(await read(), X.map((x) => 2 * x));
+  assertEquals(gpu.counters.submits, submits + 2);
+});
+
+gpuTest("Commands.copy() and clear() run between the dispatches around them", async () => {
+  const { commands, x, y, plan, read } = await prepare();
+  commands.replay(plan, { scale: 1 });
+  commands.copy({ tensor: x, offsetBytes: 4 * 9, sizeBytes: 4 }, y, 4);
+  commands.replay(plan, { scale: 1 });
+  const found = await read();
+  assertEquals([...found.slice(0, 3)], [1 + 1, 10 + 2, 3 + 3]);
+  commands.clear(x);
+  commands.replay(plan, { scale: 1 });
+  assertEquals(await read(), found);
+});
+
+gpuTest("Commands.read() returns ranges in their order through one readback", async () => {
+  const { gpu, commands, x } = await prepare();
+  const { readbacks } = gpu.counters;
+  const [empty, tail, head] = await commands.read([
+    { tensor: x, sizeBytes: 0 },
+    { tensor: x, offsetBytes: 4 * (COUNT - 2), sizeBytes: 8 },
+    { tensor: x, sizeBytes: 4 },
+  ]);
+  assertEquals(empty!.byteLength, 0);
+  assertEquals([...new Float32Array(tail!)], [COUNT - 1, COUNT]);
+  assertEquals([...new Float32Array(head!)], [1]);
+  assertEquals(gpu.counters.readbacks, readbacks + 1);
+  assertEquals(await commands.read([]), []);
+});
+
+gpuTest("Commands.write() refuses data that does not fit, with both sizes", async () => {
+  const { commands, x } = await prepare();
+  const write = () => commands.write(x, new Float32Array(COUNT), 128);
+  assertThrows(write, RangeError, `400 bytes at 128 of x: it holds ${x.sizeBytes}`);
+});
+
+gpuTest("Commands.replay() refuses more workgroups than a dimension may have", async () => {
+  const { commands, plan } = await prepare();
+  const replay = () => commands.replay(plan, { scale: 1, launch: { workgroups: [1, 65536] } });
+  assertThrows(replay, RangeError, "Cannot dispatch add_scaled: 1×65536×1 workgroups");
+});
+
+gpuTest("Plan.add() refuses a binding that is missing", async () => {
+  const { gpu, commands, x } = await prepare();
+  const launch = () => ({ params: { count: 0, scale: 0 }, workgroups: [1] as const });
+  const add = () => commands.plan().add(kernelOf(gpu, ADD_SCALED), { bindings: { x }, launch });
+  assertThrows(add, TypeError, "Cannot bind add_scaled: y is missing");
+});
+
+gpuTest(
+  "createTensor(), slice() and createRowOperand() refuse what the device cannot hold",
+  async () => {
+    const { device } = await testGpu();
+    const limit = device.limits.maxStorageBufferBindingSize;
+    const create = () => createTensor(device, { label: "huge", sizeBytes: limit + 256 });
+    assertThrows(create, RangeError, `one binding holds at most ${limit}`);
+    const tensor = createTensor(device, { label: "small", sizeBytes: 512 });
+    assertEquals(slice(tensor, 256, 256).offsetBytes, 256);
+    assertThrows(() => slice(tensor, 4, 256), RangeError, "multiples of 256");
+    assertThrows(() => slice(tensor, 256, 512), RangeError, "bytes 256..768 of 512");
+    destroy(tensor);
+    const shape = { label: "wide", rowCount: 8, width4: 10000, memory: "texture" as const };
+    assertThrows(() => createRowOperand(device, shape), RangeError, "10000×8 exceeds the limit");
+  },
+);
+
+gpuTest("Commands.read() reports a refused command once, with the kernel's label", async () => {
+  const gpu: Gpu = await testGpu();
+  const commands = new Commands(gpu);
+  const broken = { ...ADD_SCALED, name: "broken_kernel", wgsl: "fn broken_kernel() { nonsense }" };
+  kernelOf(gpu, broken);
+  const tensor = createTensor(gpu.device, { label: "any", sizeBytes: 4 });
+  const request = [{ tensor, sizeBytes: 4 }];
+  await assertRejects(() => commands.read(request), Error, "broken_kernel");
+  await commands.read(request);
+  destroy(tensor);
+});
+
+gpuTest("kernelOf() compiles a kernel once for each set of overrides", async () => {
+  const gpu = await testGpu();
+  const spec: KernelSpec = {
+    ...ADD_SCALED,
+    wgsl: ADD_SCALED.wgsl.replace("size(64)", "size(LANES)") + "\noverride LANES: u32 = 64;",
+    name: "add_scaled",
+    bindings: [input("x"), output("y")],
+    overrides: ["LANES"],
+  };
+  const narrow = kernelOf(gpu, spec, { LANES: 8 });
+  assert(kernelOf(gpu, spec, { LANES: 8 }) === narrow);
+  assert(kernelOf(gpu, spec, { LANES: 16 }) !== narrow);
+});
+
+/** Replays between two looks at the memory. */
+const REPLAYS = 10_000;
+/**
+ * What the allocator's noise may add to the resident set in two rounds after a collection of garbage. A leak of one uniform
+ * block (256 bytes) a replay would add 10 MiB, one of a command encoder (about 2 KiB) a submit 4 MiB.
+ */
+const RESIDENT_BOUND_BYTES = 2 ** 20;
+
+/** Collects garbage, so that encoders that wait for the collector do not count as a leak. */
+function collectGarbage(): void {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+}
+
+gpuTest(
+  "10,000 replays of a small list grow neither the resident set nor the live buffers",
+  async () => {
+    const { gpu, commands, plan, y } = await prepare();
+    const { device } = gpu;
+    const live = { created: 0 };
+    const createBuffer = device.createBuffer.bind(device);
+    device.createBuffer = (descriptor) => {
+      live.created++;
+      return createBuffer(descriptor);
+    };
+    const round = async () => {
+      for (let i = 0; i < REPLAYS; i++) {
+        commands.replay(plan, { scale: 1 });
+        commands.replay(plan, { scale: -1 });
+        if (i % 10 === 9) commands.submit();
+        if (i % 500 === 499) await commands.read([{ tensor: y, sizeBytes: 16 }]);
+      }
+      collectGarbage();
+      return Deno.memoryUsage().rss;
+    };
+    try {
+      await round();
+      live.created = 0;
+      const before = await round();
+      await round();
+      const grown = await round() - before;
+      assert(grown <= RESIDENT_BOUND_BYTES, `it grew by ${grown} bytes`);
+      assertEquals(live.created, 0);
+    } finally {
+      device.createBuffer = createBuffer;
+    }
+  },
+);
