@@ -34,6 +34,8 @@ export interface LearnerBatch {
 export interface KeptRows {
   /** (log-prob, entropy, lse, 0) per row, f32. */
   readonly result_N4: Float32Array;
+  /** The same of the reference model; empty where it was not kept. */
+  readonly reference_N4: Float32Array;
 }
 
 /** Results of one kept optimizer step. */
@@ -74,10 +76,14 @@ export class Learner {
   readonly moments: readonly [Tensor, Tensor];
   readonly #plans: Plans;
   readonly #uploads: readonly BatchInputs[];
-  readonly #kept: readonly { readonly rows: Tensor; readonly clip: Tensor }[];
+  readonly #kept: readonly {
+    readonly rows: Tensor;
+    readonly reference: Tensor;
+    readonly clip: Tensor;
+  }[];
   #batch: RowSize = { rowCount: 0 };
   #usedUploads = 0;
-  #keptRows: number[] = [];
+  #keptRows: { readonly rowBytes: number; readonly referenceBytes: number }[] = [];
   #keptSteps = 0;
 
   /** @throws {RangeError} When a tensor exceeds the device's limits. */
@@ -103,6 +109,7 @@ export class Learner {
     );
     this.#kept = Array.from({ length: queueLength }, (_, i) => ({
       rows: createTensor(device, { label: `kept rows ${i}`, sizeBytes: capacity * 16 }),
+      reference: createTensor(device, { label: `kept reference ${i}`, sizeBytes: capacity * 16 }),
       clip: createTensor(device, { label: `kept clip ${i}`, sizeBytes: CLIP_BYTES }),
     }));
     this.#plans = this.#preparePlans();
@@ -208,15 +215,29 @@ export class Learner {
     this.commands.refreshOperand(this.parameters.operand, this.parameters.flat);
   }
 
-  /** Keeps the current forward's results for `collect`. */
-  keepRows(): void {
+  /** Batches that can still be loaded, and results kept, before `collect`. */
+  get room(): number {
+    return this.#uploads.length -
+      Math.max(this.#usedUploads, this.#keptRows.length, this.#keptSteps);
+  }
+
+  /**
+   * Keeps the current forward's results for `collect`, and the reference's when `withReference` is set.
+   * @throws {RangeError} When there is no room left.
+   */
+  keepRows(options: { readonly withReference?: boolean } = {}): void {
     const kept = this.#kept[this.#keptRows.length];
     if (!kept) {
       throw new RangeError(`Cannot keep more than ${this.#kept.length} results: collect first`);
     }
-    const sizeBytes = this.#batch.rowCount * 16;
-    this.commands.copy({ tensor: this.workspace.result_N4, sizeBytes }, kept.rows);
-    this.#keptRows.push(this.#batch.rowCount);
+    const rowBytes = this.#batch.rowCount * 16;
+    const referenceBytes = options.withReference ? rowBytes : 0;
+    const { result_N4, reference_N4 } = this.workspace;
+    this.commands.copy({ tensor: result_N4, sizeBytes: rowBytes }, kept.rows);
+    if (referenceBytes > 0) {
+      this.commands.copy({ tensor: reference_N4, sizeBytes: referenceBytes }, kept.reference);
+    }
+    this.#keptRows.push({ rowBytes, referenceBytes });
   }
 
   /** Keeps the current gradient norm and clip factor for `collect`. */
@@ -235,11 +256,13 @@ export class Learner {
    */
   async collect(): Promise<{ readonly rows: KeptRows[]; readonly steps: KeptStep[] }> {
     const requests: ReadRequest[] = [];
-    this.#keptRows.forEach((rowCount, i) => {
-      const kept = this.#kept[i];
-      if (kept) requests.push({ tensor: kept.rows, sizeBytes: rowCount * 16 });
+    const rowCount = this.#keptRows.length;
+    this.#kept.forEach(({ rows, reference }, i) => {
+      const kept = this.#keptRows[i];
+      if (!kept) return;
+      requests.push({ tensor: rows, sizeBytes: kept.rowBytes });
+      requests.push({ tensor: reference, sizeBytes: kept.referenceBytes });
     });
-    const rowRequests = requests.length;
     this.#kept.slice(0, this.#keptSteps).forEach(({ clip }) =>
       requests.push({ tensor: clip, sizeBytes: CLIP_BYTES })
     );
@@ -247,13 +270,16 @@ export class Learner {
     this.#keptRows = [];
     this.#keptSteps = 0;
     if (requests.length === 0) this.commands.submit();
-    const bytes = await this.commands.read(requests);
+    const read = (await this.commands.read(requests)).map((bytes) => new Float32Array(bytes));
     return {
-      rows: bytes.slice(0, rowRequests).map((b) => ({ result_N4: new Float32Array(b) })),
-      steps: bytes.slice(rowRequests).map((b) => {
-        const [gradNorm = NaN, clipFactor = 0] = new Float32Array(b);
-        return { gradNorm, clipFactor };
-      }),
+      rows: Array.from({ length: rowCount }, (_, i) => ({
+        result_N4: read[2 * i] ?? new Float32Array(),
+        reference_N4: read[2 * i + 1] ?? new Float32Array(),
+      })),
+      steps: read.slice(2 * rowCount).map(([gradNorm = NaN, clipFactor = 0]) => ({
+        gradNorm,
+        clipFactor,
+      })),
     };
   }
 
@@ -292,6 +318,6 @@ export class Learner {
     destroyWorkspace(this.gradients);
     this.moments.forEach(destroy);
     this.#uploads.forEach(({ all }) => destroy(all));
-    this.#kept.forEach(({ rows, clip }) => [rows, clip].forEach(destroy));
+    this.#kept.forEach(({ rows, reference, clip }) => [rows, reference, clip].forEach(destroy));
   }
 }

@@ -1,0 +1,168 @@
+/**
+ * The stages of an update, each a function: sampler → loss mask → old log-probs → advantages → minibatch split → loss terms
+ * → accumulation; clip and Adam follow. `HEALTHY_STAGES` is the trainer. A fault replaces one stage or two (src/debug).
+ */
+import type { RandomSequence } from "../core/rng.ts";
+import type { BugFixInfo } from "../gym/episode_info.ts";
+import { MAX_CALL_TOKENS } from "../gym/calls.ts";
+import type { PolicyLossOptions } from "../reference/policy_loss.ts";
+import type { ResidentRequest } from "../rollout/resident.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+import { aggregationWeights } from "./aggregate.ts";
+import { type AdvantageOutput, ALGORITHMS } from "./algorithms.ts";
+import type { TrainConfig } from "./config.ts";
+import { gridRows, type TrainBatch } from "./train_batch.ts";
+
+/** What stages may ask of the trainer. */
+export interface StageContext {
+  readonly config: TrainConfig;
+  /** The training step, from 0. */
+  readonly step: number;
+  /** Rolls out with the current weights, resident. */
+  readonly rollOut: (request: ResidentRequest) => Promise<Trajectory<BugFixInfo>[]>;
+  /** Log-probs [B, C] of the batch under the current weights, in nats, at the given temperature (default the config's). */
+  readonly recompute: (batch: TrainBatch, temperature?: number) => Promise<Float32Array>;
+  /** The current weights [W]. */
+  readonly readWeights: () => Promise<Float32Array<ArrayBuffer>>;
+  /** Rolls out with other weights than the current ones. */
+  readonly rollOutWith: (
+    weights_W: Float32Array<ArrayBuffer>,
+    request: ResidentRequest,
+  ) => Promise<Trajectory<BugFixInfo>[]>;
+}
+
+/** A microbatch: some episodes of a minibatch and the weight of each of their tokens in the loss. */
+export interface Part {
+  /** Places of the episodes in the batch. */
+  readonly episodes: readonly number[];
+  /** Weight of the surrogate term, [episodes, C]. */
+  readonly weight_PC: ArrayLike<number>;
+  /** Weight of KL and entropy terms and of statistics, [episodes, C]. */
+  readonly meanWeight_PC: ArrayLike<number>;
+}
+
+/** One function a stage. */
+export interface Stages {
+  /** Samples the requested episodes; the request carries the temperature. */
+  readonly sample: (
+    request: ResidentRequest,
+    context: StageContext,
+  ) => Promise<Trajectory<BugFixInfo>[]>;
+  /** Which tokens are trained: 1 or 0, [B, C]. */
+  readonly lossMask: (batch: TrainBatch) => Float32Array;
+  /** log π_old, [B, C], in nats; called once an update, before any step. */
+  readonly oldLogp: (
+    batch: TrainBatch,
+    context: StageContext & { readonly mask_BC: Float32Array },
+  ) => Promise<Float32Array> | Float32Array;
+  /** log π_old as a minibatch sees it; the healthy stage hands on what the update began with. */
+  readonly minibatchOldLogp: (
+    oldLogp_BC: Float32Array,
+    context: StageContext & { readonly batch: TrainBatch },
+  ) => Promise<Float32Array> | Float32Array;
+  /** Advantage of every episode, and the moving baseline after the batch. */
+  readonly advantages: (
+    batch: TrainBatch,
+    context: { readonly config: TrainConfig; readonly baseline: number },
+  ) => AdvantageOutput;
+  /** Episodes of each minibatch of one pass over the batch. */
+  readonly split: (batch: TrainBatch, context: {
+    readonly config: TrainConfig;
+    readonly random: RandomSequence;
+  }) => readonly (readonly number[])[];
+  /** Surrogate, clip, KL and entropy. */
+  readonly lossTerms: (config: TrainConfig) => PolicyLossOptions;
+  /** Microbatches of a minibatch and the weights of their tokens. */
+  readonly accumulate: (
+    episodes: readonly number[],
+    context: {
+      readonly config: TrainConfig;
+      readonly mask_BC: Float32Array;
+      readonly columnCount: number;
+    },
+  ) => readonly Part[];
+  /** The KL reference: a copy of the weights at the start, or (a fault) the weights that are trained. */
+  readonly reference: "frozen" | "live";
+}
+
+/** Cuts a list into `count` runs of nearly equal length. */
+export function chunk<T>(items: readonly T[], count: number): T[][] {
+  return Array.from({ length: count }, (_, i) =>
+    items.slice(
+      Math.floor(i * items.length / count),
+      Math.floor((i + 1) * items.length / count),
+    )).filter((run) => run.length > 0);
+}
+
+/** The divisor of `constant` aggregation for a minibatch: the configured one, or the most tokens that it could train. */
+export function normConstOf(config: TrainConfig, episodeCount: number): number {
+  return config.normConst ?? episodeCount * config.maxTurns * MAX_CALL_TOKENS;
+}
+
+/** Weights of a whole minibatch under the configured aggregation, and those of its means. */
+export function minibatchWeights(
+  mask_PC: ArrayLike<number>,
+  options: {
+    readonly config: TrainConfig;
+    readonly episodeCount: number;
+    readonly columnCount: number;
+  },
+): Omit<Part, "episodes"> {
+  const { config, ...shape } = options;
+  return {
+    weight_PC: aggregationWeights(mask_PC, {
+      ...shape,
+      mode: config.aggregation,
+      normConst: normConstOf(config, shape.episodeCount),
+    }),
+    meanWeight_PC: aggregationWeights(mask_PC, { ...shape, mode: "token_mean" }),
+  };
+}
+
+/** Old log-probs recomputed by the trainer: what every fault starts from, and what a mask beyond the policy's tokens needs. */
+export const recomputedOldLogp: Stages["oldLogp"] = (batch, { recompute }) => recompute(batch);
+
+/** The sampler's record where it covers the mask: equal to a recomputation bit for bit, and free. */
+const recordedOldLogp: Stages["oldLogp"] = (batch, context) =>
+  context.mask_BC.some((trained, i) => trained > 0 && batch.policyMask_BC[i] === 0)
+    ? context.recompute(batch)
+    : batch.sampleLogp_BC;
+
+/** The trainer. */
+export const HEALTHY_STAGES: Stages = {
+  sample: (request, { rollOut }) => rollOut(request),
+  lossMask: ({ policyMask_BC }) => policyMask_BC,
+  oldLogp: recordedOldLogp,
+  minibatchOldLogp: (oldLogp_BC) => oldLogp_BC,
+  advantages: ({ rewards_B, groupId_B }, { config, baseline }) =>
+    ALGORITHMS[config.algorithm].advantage({ rewards_B, groupId_B, baseline }),
+  split: (batch, { config, random }) => {
+    const { episodeCount } = batch.packed;
+    const inOrder = Array.from({ length: episodeCount }, (_, b) => b);
+    const isWhole = config.minibatches === 1 && config.epochs === 1;
+    return chunk(isWhole ? inOrder : random.permutation(episodeCount), config.minibatches);
+  },
+  lossTerms: (config) => ({
+    surrogate: ALGORITHMS[config.algorithm].surrogate,
+    clipLow: config.clipLow,
+    clipHigh: config.clipHigh,
+    klKind: config.klKind,
+    klCoef: config.klCoef,
+    entropyCoef: config.entropyCoef,
+  }),
+  accumulate: (episodes, { config, mask_BC, columnCount }) => {
+    const mask_PC = gridRows(mask_BC, episodes, columnCount);
+    const whole = minibatchWeights(mask_PC, {
+      config,
+      episodeCount: episodes.length,
+      columnCount,
+    });
+    const places = chunk(episodes.map((_, i) => i), config.microbatches);
+    return places.map((run) => ({
+      episodes: run.map((i) => episodes[i] ?? 0),
+      weight_PC: gridRows(whole.weight_PC, run, columnCount),
+      meanWeight_PC: gridRows(whole.meanWeight_PC, run, columnCount),
+    }));
+  },
+  reference: "frozen",
+};

@@ -1,0 +1,68 @@
+/** Collating: sampled episodes as the trainer works on them, packed rows beside [B, C] grids. */
+import type { BugFixInfo } from "../gym/episode_info.ts";
+import { OWNER } from "../gym/vocabulary.ts";
+import { type PackedBatch, packEpisodes } from "../rollout/batch.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+
+/** One step's episodes. On a grid, column t is about the token at position t + 1; C = longest episode − 1 + pad columns. */
+export interface TrainBatch {
+  readonly trajectories: readonly Trajectory<BugFixInfo>[];
+  /** Group of each episode: episodes of one problem share an id. */
+  readonly groupId_B: readonly number[];
+  readonly rewards_B: readonly number[];
+  readonly packed: PackedBatch;
+  /** 1 where the policy wrote the token, from the owners alone. */
+  readonly policyMask_BC: Float32Array;
+  /** The sampler's log-probs, in nats; 0 where nothing was sampled. */
+  readonly sampleLogp_BC: Float32Array;
+}
+
+/**
+ * Collates episodes.
+ * @param options.padColumns Columns of padding behind the longest episode (default 0).
+ * @throws {RangeError} When there is no episode or one holds an id outside the vocabulary.
+ */
+export function collate(
+  trajectories: readonly Trajectory<BugFixInfo>[],
+  options: {
+    readonly groupId_B: readonly number[];
+    readonly vocabSize: number;
+    readonly padColumns?: number;
+  },
+): TrainBatch {
+  const { groupId_B, vocabSize, padColumns = 0 } = options;
+  const packed = packEpisodes(trajectories.map(({ ids }) => ids), { vocabSize, padColumns });
+  const { columnCount: C, episodeCount } = packed;
+  const policyMask_BC = new Float32Array(episodeCount * C);
+  const sampleLogp_BC = new Float32Array(episodeCount * C);
+  trajectories.forEach(({ owners, logps }, b) => {
+    for (let t = 1; t < owners.length; t++) {
+      if (owners[t] !== OWNER.policy) continue;
+      policyMask_BC[b * C + t - 1] = 1;
+      sampleLogp_BC[b * C + t - 1] = logps[t] ?? 0;
+    }
+  });
+  return {
+    trajectories,
+    groupId_B,
+    rewards_B: trajectories.map(({ reward }) => reward),
+    packed,
+    policyMask_BC,
+    sampleLogp_BC,
+  };
+}
+
+/** The rows of a grid that belong to some episodes, in their order. */
+export function gridRows(
+  grid_BC: ArrayLike<number>,
+  episodes: readonly number[],
+  columnCount: number,
+): Float32Array {
+  const rows = new Float32Array(episodes.length * columnCount);
+  episodes.forEach((b, i) => {
+    for (let t = 0; t < columnCount; t++) {
+      rows[i * columnCount + t] = grid_BC[b * columnCount + t] ?? 0;
+    }
+  });
+  return rows;
+}

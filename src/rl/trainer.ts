@@ -1,0 +1,284 @@
+/** The trainer: samples a batch, and updates the policy on it stage by stage. Every number that it draws is counted. */
+import { randomSequence, STREAM } from "../core/rng.ts";
+import type { Commands, Plan } from "../gpu/commands.ts";
+import { bugFixSpec } from "../gym/bugfix.ts";
+import type { CompiledGym } from "../gym/compiled.ts";
+import type { BugFixInfo } from "../gym/episode_info.ts";
+import { makeTasks } from "../gym/tasks.ts";
+import type { LogprobSize } from "../kernels/logprob.ts";
+import { type KeptRows, Learner } from "../model/learner.ts";
+import {
+  createParameters,
+  destroyParameters,
+  type Parameters,
+  readParameters,
+  writeParameters,
+} from "../model/parameters.ts";
+import { rowsToGrid } from "../rollout/batch.ts";
+import { Decoder } from "../rollout/decoder.ts";
+import { type ResidentRequest, rolloutResident } from "../rollout/resident.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+import { ALGORITHMS } from "./algorithms.ts";
+import { episodesPerStep, type TrainConfig } from "./config.ts";
+import { HEALTHY_STAGES, type StageContext, type Stages } from "./stages.ts";
+import { collate, type TrainBatch } from "./train_batch.ts";
+import { UpdateRun } from "./update.ts";
+import type { UpdateReport } from "./update_report.ts";
+
+/** Tasks for training; those behind them are held out. */
+const TRAIN_TASKS = makeTasks("train").length;
+const HELDOUT_TASKS = makeTasks("heldout").length;
+/** Results that one readback collects at most. */
+const MAX_QUEUE = 16;
+
+/** What of a trainer must be saved besides weights and moments. */
+export interface TrainerState {
+  /** Steps done. */
+  readonly step: number;
+  /** Adam's t: optimizer steps done. */
+  readonly adamStep: number;
+  /** The moving baseline. */
+  readonly baseline: number;
+}
+
+/** What a trainer is made of. */
+export interface TrainerOptions {
+  readonly commands: Commands;
+  /** The weights that are trained; they stay the caller's. */
+  readonly parameters: Parameters;
+  readonly gym: CompiledGym;
+  readonly config: TrainConfig;
+  readonly stages?: Stages;
+  /** Weights of the KL reference [W] (default: those of `parameters` now, read when first needed). */
+  readonly reference_W?: Float32Array<ArrayBuffer>;
+  /** Where to begin (default step 0, a fresh optimizer, baseline 0). */
+  readonly state?: TrainerState;
+}
+
+/** One step: what was sampled and what the update did with it. */
+export interface StepReport {
+  readonly step: number;
+  readonly batch: TrainBatch;
+  readonly update: UpdateReport;
+}
+
+/** See the file's head. */
+export class Trainer {
+  readonly config: TrainConfig;
+  readonly stages: Stages;
+  readonly learner: Learner;
+  readonly #commands: Commands;
+  readonly #gym: CompiledGym;
+  readonly #decoder: Decoder;
+  #sampler: { readonly parameters: Parameters; readonly decoder: Decoder } | undefined;
+  #reference:
+    | { readonly plan: Plan<LogprobSize>; readonly parameters: Parameters | undefined }
+    | undefined;
+  readonly #reference_W: Float32Array<ArrayBuffer> | undefined;
+  #state: TrainerState;
+
+  /** @throws {RangeError} When the model or batch exceeds the device's limits. */
+  constructor(options: TrainerOptions) {
+    const { commands, parameters, gym, config, stages = HEALTHY_STAGES } = options;
+    const { maxEpisodeTokens } = bugFixSpec(gym.taskNames.length, config.maxTurns);
+    const passes = config.epochs * config.minibatches * Math.max(config.microbatches, 4);
+    this.config = config;
+    this.stages = stages;
+    this.#commands = commands;
+    this.#gym = gym;
+    this.learner = new Learner(commands, parameters, {
+      capacity: episodesPerStep(config) * maxEpisodeTokens,
+      maxPositions: maxEpisodeTokens,
+      queueLength: Math.min(passes, MAX_QUEUE),
+    });
+    this.#decoder = new Decoder(commands, parameters, { maxPositions: maxEpisodeTokens });
+    this.#reference_W = options.reference_W;
+    this.#state = options.state ?? { step: 0, adamStep: 0, baseline: 0 };
+  }
+
+  /** Where the trainer stands. */
+  get state(): TrainerState {
+    return this.#state;
+  }
+
+  /** Sets the moving baseline, for instance to a measured pass rate before the first step. */
+  setBaseline(baseline: number): void {
+    this.#state = { ...this.#state, baseline };
+  }
+
+  /** What stages may ask, at the current step. */
+  get context(): StageContext {
+    return {
+      config: this.config,
+      step: this.#state.step,
+      rollOut: (request) => rolloutResident(this.#decoder, request),
+      recompute: (batch, temperature) => this.recompute(batch, temperature),
+      readWeights: () => readParameters(this.#commands, this.learner.parameters),
+      rollOutWith: (weights_W, request) => this.#rollOutWith(weights_W, request),
+    };
+  }
+
+  async #rollOutWith(
+    weights_W: Float32Array<ArrayBuffer>,
+    request: ResidentRequest,
+  ): Promise<Trajectory<BugFixInfo>[]> {
+    const { config } = this.learner.parameters;
+    if (!this.#sampler) {
+      const parameters = createParameters(this.#commands, config, weights_W);
+      const { maxPositions } = this.#decoder;
+      const decoder = new Decoder(this.#commands, parameters, { maxPositions });
+      this.#sampler = { parameters, decoder };
+    }
+    writeParameters(this.#commands, this.#sampler.parameters, weights_W);
+    return await rolloutResident(this.#sampler.decoder, request);
+  }
+
+  /** The tasks of this step and the group of each episode. */
+  #drawTasks(): { readonly tasks_B: number[]; readonly groupId_B: number[] } {
+    const { config, state: { step } } = this;
+    const random = randomSequence({ seed: config.seed, stream: STREAM.tasks, step });
+    if (!ALGORITHMS[config.algorithm].grouped) {
+      const tasks_B = Array.from({ length: config.episodes }, () => random.integer(TRAIN_TASKS));
+      return { tasks_B, groupId_B: tasks_B.map((_, b) => b) };
+    }
+    const problems = random.permutation(TRAIN_TASKS).slice(0, config.problems);
+    const members = Array.from({ length: config.groupSize }, (_, i) => i);
+    return {
+      tasks_B: problems.flatMap((task) => members.map(() => task)),
+      groupId_B: problems.flatMap((_, group) => members.map(() => group)),
+    };
+  }
+
+  /** Samples this step's episodes and collates them. */
+  async sampleBatch(options: { readonly padColumns?: number } = {}): Promise<TrainBatch> {
+    const { config, state: { step }, stages } = this;
+    const { tasks_B, groupId_B } = this.#drawTasks();
+    const { reward, maxTurns, temperature, seed } = config;
+    const trajectories = await stages.sample({
+      gym: this.#gym,
+      tasks_B,
+      maxTurns,
+      reward,
+      temperature,
+      random: { seed, stream: STREAM.sample, step },
+    }, this.context);
+    const { vocabSize } = this.learner.parameters.config;
+    return collate(trajectories, { groupId_B, vocabSize, ...options });
+  }
+
+  /** Log-probs [B, C] of a batch under the current weights, at the configured or the given temperature. */
+  async recompute(batch: TrainBatch, temperature = this.config.temperature): Promise<Float32Array> {
+    const { learner } = this;
+    learner.load(batch.packed);
+    learner.forward(temperature);
+    learner.keepRows();
+    const { rows: [kept] } = await learner.collect();
+    return rowsToGrid(batch.packed, logps(kept));
+  }
+
+  /** The plan of the KL reference, prepared when first needed; undefined without a KL term. */
+  async #referencePlan(): Promise<Plan<LogprobSize> | undefined> {
+    if (this.stages.lossTerms(this.config).klCoef === 0) return undefined;
+    if (this.#reference) return this.#reference.plan;
+    const { learner } = this;
+    const isLive = this.stages.reference === "live";
+    const parameters = isLive ? undefined : createParameters(
+      this.#commands,
+      learner.parameters.config,
+      this.#reference_W ?? await readParameters(this.#commands, learner.parameters),
+    );
+    const plan = learner.referencePlan(parameters ?? learner.parameters);
+    this.#reference = { plan, parameters };
+    return plan;
+  }
+
+  /**
+   * Updates the policy on a batch.
+   * @throws {DeviceLostError} When the device is gone.
+   */
+  async update(batch: TrainBatch): Promise<UpdateReport> {
+    const { config, stages, context } = this;
+    const mask_BC = stages.lossMask(batch);
+    const { advantage_B, baseline } = stages.advantages(batch, {
+      config,
+      baseline: this.#state.baseline,
+    });
+    const isSkipped = config.skipZeroSignal && advantage_B.every((a) => a === 0);
+    const oldLogp_BC = await stages.oldLogp(batch, { ...context, mask_BC });
+    const run = new UpdateRun({
+      learner: this.learner,
+      stages,
+      config,
+      batch,
+      mask_BC,
+      advantage_B,
+      isSkipped,
+      reference: await this.#referencePlan(),
+      adamStep: this.#state.adamStep,
+    });
+    const random = randomSequence({
+      seed: config.seed,
+      stream: STREAM.shuffle,
+      step: this.#state.step,
+    });
+    for (let epoch = 0; epoch < config.epochs; epoch++) {
+      for (const episodes of stages.split(batch, { config, random })) {
+        const old_BC = await stages.minibatchOldLogp(oldLogp_BC, { ...context, batch });
+        await run.minibatch(episodes, old_BC);
+      }
+    }
+    const report = await run.finish();
+    this.#state = { ...this.#state, adamStep: run.adamStep, baseline };
+    return report;
+  }
+
+  /** One step: samples, updates, and counts on. @throws {DeviceLostError} When the device is gone. */
+  async step(): Promise<StepReport> {
+    const { step } = this.#state;
+    const batch = await this.sampleBatch();
+    const update = await this.update(batch);
+    this.#state = { ...this.#state, step: step + 1 };
+    return { step, batch, update };
+  }
+
+  /**
+   * Episodes of a whole split under the current weights, for an evaluation. They come from a stream of their own, so that
+   * evaluating never changes a run. The reward is always the hidden tests'.
+   */
+  async evaluate(
+    options: {
+      readonly split: "train" | "heldout";
+      readonly episodesPerTask: number;
+      /** Tells evaluations apart (default the trainer's step). */
+      readonly step?: number;
+    },
+  ): Promise<Trajectory<BugFixInfo>[]> {
+    const { split, episodesPerTask, step = this.#state.step } = options;
+    const [first, count] = split === "train" ? [0, TRAIN_TASKS] : [TRAIN_TASKS, HELDOUT_TASKS];
+    return await rolloutResident(this.#decoder, {
+      gym: this.#gym,
+      tasks_B: Array.from(
+        { length: count * episodesPerTask },
+        (_, i) => first + Math.floor(i / episodesPerTask),
+      ),
+      maxTurns: this.config.maxTurns,
+      reward: "hidden",
+      temperature: this.config.temperature,
+      random: { seed: this.config.seed, stream: STREAM.evaluate, step },
+    });
+  }
+
+  /** Frees everything but the weights that are trained. */
+  destroy(): void {
+    this.learner.destroy();
+    this.#decoder.destroy();
+    this.#sampler?.decoder.destroy();
+    if (this.#sampler) destroyParameters(this.#sampler.parameters);
+    if (this.#reference?.parameters) destroyParameters(this.#reference.parameters);
+  }
+}
+
+function logps(kept: KeptRows | undefined): Float32Array {
+  const result_N4 = kept?.result_N4 ?? new Float32Array();
+  return Float32Array.from({ length: result_N4.length / 4 }, (_, row) => result_N4[4 * row] ?? 0);
+}

@@ -1,0 +1,121 @@
+/** One update in the making: records minibatch after minibatch, collects when the queue is full, reports at the end. */
+import type { Plan } from "../gpu/commands.ts";
+import type { LogprobSize } from "../kernels/logprob.ts";
+import type { KeptRows, KeptStep, Learner } from "../model/learner.ts";
+import { packEpisodes } from "../rollout/batch.ts";
+import type { TrainConfig } from "./config.ts";
+import { objectiveRows } from "./objective.ts";
+import type { Part, Stages } from "./stages.ts";
+import { gridRows, type TrainBatch } from "./train_batch.ts";
+import { reportMinibatches, type UpdateReport } from "./update_report.ts";
+
+/** What an update is made of, once the stages before the minibatches have run. */
+export interface UpdateOptions {
+  readonly learner: Learner;
+  readonly stages: Stages;
+  readonly config: TrainConfig;
+  readonly batch: TrainBatch;
+  readonly mask_BC: Float32Array;
+  readonly advantage_B: Float64Array;
+  /** True leaves the optimizer alone. */
+  readonly isSkipped: boolean;
+  /** The KL reference's forward; undefined without a KL term. */
+  readonly reference: Plan<LogprobSize> | undefined;
+  /** Optimizer steps done before. */
+  readonly adamStep: number;
+}
+
+/** See the file's head. */
+export class UpdateRun {
+  /** Optimizer steps done so far. */
+  adamStep: number;
+  readonly #options: UpdateOptions;
+  readonly #parts: {
+    readonly part: Part;
+    readonly objective_N4: Float32Array;
+    readonly minibatch: number;
+  }[] = [];
+  readonly #rows: KeptRows[] = [];
+  readonly #steps: KeptStep[] = [];
+  #minibatches = 0;
+
+  constructor(options: UpdateOptions) {
+    this.#options = options;
+    this.adamStep = options.adamStep;
+  }
+
+  async #collect(): Promise<void> {
+    const { rows, steps } = await this.#options.learner.collect();
+    this.#rows.push(...rows);
+    this.#steps.push(...steps);
+  }
+
+  /** Records one minibatch: its microbatches' gradients, then clip and Adam. */
+  async minibatch(episodes: readonly number[], oldLogp_BC: Float32Array): Promise<void> {
+    const { stages, config, learner, batch, mask_BC, isSkipped } = this.#options;
+    const { columnCount } = batch.packed;
+    const parts = stages.accumulate(episodes, { config, mask_BC, columnCount });
+    for (const [i, part] of parts.entries()) {
+      if (learner.room === 0) await this.#collect();
+      this.#recordPart(part, { oldLogp_BC, accumulate: i > 0 });
+    }
+    if (isSkipped) learner.norm(config.maxGradNorm);
+    else learner.step(config.maxGradNorm, this.#adam());
+    learner.keepStep();
+    this.#minibatches++;
+  }
+
+  #adam() {
+    const { lr, betas: [beta1, beta2], eps } = this.#options.config;
+    return { learningRate: lr, beta1, beta2, epsilon: eps, step: ++this.adamStep };
+  }
+
+  #recordPart(
+    part: Part,
+    options: { readonly oldLogp_BC: Float32Array; readonly accumulate: boolean },
+  ): void {
+    const { stages, config, learner, advantage_B, reference } = this.#options;
+    const { packed, trajectories } = this.#options.batch;
+    const { columnCount } = packed;
+    const ids = part.episodes.map((b) => trajectories[b]?.ids ?? new Uint32Array());
+    const longest = Math.max(...ids.map(({ length }) => length));
+    const rows = packEpisodes(ids, {
+      vocabSize: learner.parameters.config.vocabSize,
+      padColumns: columnCount - (longest - 1),
+    });
+    const objective_N4 = objectiveRows(rows, {
+      advantage_B: part.episodes.map((b) => advantage_B[b] ?? 0),
+      weight_BC: part.weight_PC,
+      meanWeight_BC: part.meanWeight_PC,
+      oldLogp_BC: gridRows(options.oldLogp_BC, part.episodes, columnCount),
+    });
+    const { temperature } = config;
+    learner.load(rows, objective_N4);
+    if (reference) learner.reference(reference, temperature);
+    learner.forward(temperature);
+    learner.keepRows({ withReference: reference !== undefined });
+    learner.backward({
+      loss: stages.lossTerms(config),
+      temperature,
+      accumulate: options.accumulate,
+    });
+    this.#parts.push({ part, objective_N4, minibatch: this.#minibatches });
+  }
+
+  /** Collects what is left and computes the statistics. */
+  async finish(): Promise<UpdateReport> {
+    await this.#collect();
+    const { stages, config, batch, mask_BC, advantage_B, isSkipped } = this.#options;
+    const terms = stages.lossTerms(config);
+    const minibatches = reportMinibatches({
+      parts: this.#parts.map((part, i) => ({
+        ...part,
+        rows: this.#rows[i] ?? { result_N4: new Float32Array(), reference_N4: new Float32Array() },
+      })),
+      steps: this.#steps,
+      terms,
+      batch,
+    });
+    return { minibatches, mask_BC, advantage_B, isSkipped };
+  }
+}
