@@ -1,10 +1,11 @@
-/** `agentrl info`: which WebGPU adapter is used, with its limits and features, and the versions. */
+/** `agentrl info`: which WebGPU adapter computes and whether it can be trusted, what it can do, and the versions. */
 import denoConfig from "../../deno.json" with { type: "json" };
-import { UserError } from "../../src/core/errors.ts";
+import type { Gpu } from "../../src/gpu/device.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
+import { adapterName, GPU_FLAGS, openCommands } from "../gpu.ts";
 
-/** The limits that decide which models fit; the others stay at their defaults. */
+/** The limits that decide which models fit; the others stay at WebGPU's defaults. */
 const SHOWN_LIMITS = [
   "maxStorageBufferBindingSize",
   "maxBufferSize",
@@ -14,31 +15,64 @@ const SHOWN_LIMITS = [
   "maxStorageBuffersPerShaderStage",
 ] as const satisfies (keyof GPUSupportedLimits)[];
 
+/** `128 MiB`: sizes of this kind are powers of two, or one less. */
+function formatSize(sizeBytes: number): string {
+  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  const power = Math.min(4, Math.floor(Math.log2(sizeBytes + 1) / 10));
+  return `${Math.round(sizeBytes / 2 ** (10 * power))} ${units[power]}`;
+}
+
+function describe(gpu: Gpu) {
+  const { adapter, device, operandMemory, readback, hasTimestamps } = gpu;
+  return {
+    adapter: adapter.description,
+    vendor: adapter.vendor,
+    software: adapter.isSoftware,
+    operandMemory,
+    readback,
+    timestamps: hasTimestamps,
+    limits: Object.fromEntries(
+      SHOWN_LIMITS.map((name) => [name, device.limits[name]]),
+    ) as Record<typeof SHOWN_LIMITS[number], number>,
+    features: adapter.features,
+    versions: {
+      agentrl: denoConfig.version,
+      deno: Deno.version.deno,
+      v8: Deno.version.v8,
+      typescript: Deno.version.typescript,
+    },
+  };
+}
+
 /** The command `info`. */
 export const command = defineCommand({
-  flags: {},
-  async run() {
-    const adapter = await navigator.gpu.requestAdapter();
-    if (adapter === null) {
-      throw new UserError(
-        "no WebGPU adapter was found: install your GPU's Vulkan driver or, on Debian and Ubuntu, mesa-vulkan-drivers",
-        1,
-      );
-    }
-    const limits = Object.fromEntries(SHOWN_LIMITS.map((name) => [name, adapter.limits[name]]));
-    const features = [...adapter.features].sort();
-    const document = {
-      adapter: adapter.info.description || adapter.info.device,
-      software: adapter.info.isFallbackAdapter,
-      limits,
-      features,
-      versions: { agentrl: denoConfig.version, deno: Deno.version.deno },
-    };
+  flags: GPU_FLAGS,
+  async run(flags) {
+    const { gpu } = await openCommands(flags);
+    const document = describe(gpu);
+    const { limits, features, versions } = document;
     const text = formatTable([
-      ["adapter", `${document.adapter}${document.software ? " (software)" : ""}`],
-      ...Object.entries(limits).map(([name, value]) => [name, String(value)] as const),
+      ["adapter", adapterName(gpu)],
+      ["on the adapter", "rollouts, log-probs, gradients, the optimizer"],
+      ["on the CPU", "the gym's programs, losses and statistics in float64"],
+      ["operands", `in ${document.operandMemory} memory`],
+      ["readback", document.readback],
+      ["timestamps", document.timestamps ? "yes" : "no: `bench kernels` cannot time here"],
+      [
+        "largest memory",
+        `${formatSize(limits.maxStorageBufferBindingSize)} a binding, ` +
+        `${
+          formatSize(limits.maxBufferSize)
+        } a buffer, ${limits.maxTextureDimension2D} texels a side`,
+      ],
+      [
+        "a workgroup",
+        `${limits.maxComputeInvocationsPerWorkgroup} invocations, ` +
+        `${formatSize(limits.maxComputeWorkgroupStorageSize)} of memory, ` +
+        `${limits.maxStorageBuffersPerShaderStage} storage buffers`,
+      ],
       ["features", features.join(" ")],
-      ["versions", `agentrl ${document.versions.agentrl}, deno ${document.versions.deno}`],
+      ["versions", Object.entries(versions).map((pair) => pair.join(" ")).join(", ")],
     ]).join("\n");
     return { document, text };
   },

@@ -10,6 +10,8 @@ export interface AdapterReport {
   readonly vendor: string;
   /** True where a CPU plays the GPU (llvmpipe, SwiftShader, WARP). */
   readonly isSoftware: boolean;
+  /** What it offers beyond WebGPU's core, sorted; only timestamps are used. */
+  readonly features: readonly string[];
 }
 
 /** What must be known to open a device. */
@@ -81,7 +83,12 @@ export async function openGpu(options: GpuOptions = {}): Promise<Gpu> {
   device.lost.then((info) => faults.lost = `${info.reason}: ${info.message}`);
   return {
     device,
-    adapter: { description: adapter.info.description, vendor: adapter.info.vendor, isSoftware },
+    adapter: {
+      description: adapter.info.description,
+      vendor: adapter.info.vendor,
+      isSoftware,
+      features: [...adapter.features].sort(),
+    },
     operandMemory: options.operandMemory ?? (isSoftware ? "texture" : "buffer"),
     readback: options.readback ?? "awaited",
     hasTimestamps,
