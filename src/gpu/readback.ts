@@ -41,20 +41,27 @@ export async function readStaging(
   sizeBytes: number,
 ): Promise<ArrayBuffer> {
   gpu.counters.readbacks++;
+  try {
+    const bytes = await mappedBytes(gpu, staging, sizeBytes);
+    checkDevice(gpu);
+    return bytes;
+  } catch (error) {
+    // A map that fails is often the first sign of a lost device; the word of its loss arrives a turn later.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    checkDevice(gpu);
+    throw error;
+  }
+}
+
+async function mappedBytes(gpu: Gpu, staging: Staging, sizeBytes: number): Promise<ArrayBuffer> {
   const { buffer } = staging;
   if (gpu.readback === "primed" && staging.isPrimed) {
     buffer.mapAsync(GPUMapMode.READ).catch(() => {});
   } else {
-    try {
-      await buffer.mapAsync(GPUMapMode.READ);
-    } catch (error) {
-      checkDevice(gpu);
-      throw error;
-    }
+    await buffer.mapAsync(GPUMapMode.READ);
     staging.isPrimed = true;
   }
   const bytes = buffer.getMappedRange(0, sizeBytes).slice(0);
   buffer.unmap();
-  checkDevice(gpu);
   return bytes;
 }
