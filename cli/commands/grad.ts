@@ -56,7 +56,11 @@ function requireFinite({ loss, gradNorm }: GradientResult, when: string): void {
 export const command = defineCommand({
   flags: {
     checkpoint: { kind: "string", required: true, help: "weights, a safetensors file" },
-    batch: { kind: "string", required: true, help: "episodes and what the loss reads of them" },
+    batch: {
+      kind: "string",
+      required: true,
+      help: "episodes, with advantages and log-probs if the loss reads them",
+    },
     loss: { kind: "string", required: true, choices: LOSS_NAMES, help: "which loss" },
     out: { kind: "string", required: true, help: "file for the gradient, by parameter names" },
     normConst: { kind: "number", min: 1e-9, help: "divisor of reinforce_constant" },

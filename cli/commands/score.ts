@@ -21,7 +21,11 @@ function maskedMean({ actionMask_BC }: BatchFile, tensor: Tensor | undefined): n
 export const command = defineCommand({
   flags: {
     checkpoint: { kind: "string", required: true, help: "weights, a safetensors file" },
-    batch: { kind: "string", required: true, help: "episodes: ids and owner [B, T]" },
+    batch: {
+      kind: "string",
+      required: true,
+      help: "episodes, a safetensors file with ids and owner",
+    },
     out: { kind: "string", required: true, help: "file for logp and entropy [B, T-1]" },
     temperature: { kind: "number", default: 1, min: 1e-3, max: 1e3, help: "divides the logits" },
     logits: { kind: "boolean", help: "write logits [B, T, V] too, as they are at temperature 1" },
