@@ -24,7 +24,7 @@ export function adapterName({ adapter }: Gpu): string {
   return `${adapter.description}${adapter.isSoftware ? ", software" : ""}`;
 }
 
-/** A measured number in six digits; `none` where there was nothing to measure. */
-export function formatNumber(value: number | null): string {
-  return value === null ? "none" : value.toPrecision(6);
+/** A measured number in six digits. */
+export function formatNumber(value: number): string {
+  return value.toPrecision(6);
 }

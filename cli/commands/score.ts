@@ -17,6 +17,12 @@ function maskedMean({ actionMask_BC }: BatchFile, tensor: Tensor | undefined): n
   return values.length === 0 ? null : mean(values);
 }
 
+function inNats(value: number | null): string {
+  return value === null
+    ? "none: the batch trains on no token"
+    : `${formatNumber(value)} nats over the trained tokens`;
+}
+
 /** The command `score`. */
 export const command = defineCommand({
   flags: {
@@ -55,8 +61,8 @@ export const command = defineCommand({
     const text = formatTable([
       ["scored", `${document.tokens} tokens of ${document.episodes} episodes`],
       ["temperature", String(temperature)],
-      ["mean log-prob", `${formatNumber(document.meanLogp)} nats over the trained tokens`],
-      ["mean entropy", `${formatNumber(document.meanEntropy)} nats over the trained tokens`],
+      ["mean log-prob", inNats(document.meanLogp)],
+      ["mean entropy", inNats(document.meanEntropy)],
       ["adapter", document.adapter],
       ["wrote", `${shapes.join(", ")} to ${out}`],
     ]).join("\n");

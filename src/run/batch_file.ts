@@ -109,17 +109,22 @@ const GRID_TENSORS = {
 } as const satisfies Record<OptionalGrid, string>;
 
 /**
- * Checks that a batch file holds what a loss reads.
+ * Checks that a batch file holds what a loss reads: its arrays, and a token to train on.
  *
  * @param batch The batch file.
  * @param options.grids What the loss reads.
  * @param options.lossName What the user calls it.
- * @throws {UserError} When one is missing.
+ * @throws {UserError} When one is missing, or no token is trained.
  */
 export function requireGrids(
   batch: BatchFile,
   { grids, lossName }: { grids: readonly OptionalGrid[]; lossName: string },
 ): void {
+  if (!Array.from(batch.actionMask_BC).some((weight) => weight > 0)) {
+    throw new UserError(
+      `Cannot use ${batch.path}: the loss ${lossName} has no token to train on (the mask is 0 everywhere)`,
+    );
+  }
   const missing = grids.find((grid) => batch[grid] === undefined);
   if (missing === undefined) return;
   throw new UserError(

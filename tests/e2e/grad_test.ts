@@ -172,6 +172,14 @@ Deno.test("agentrl grad refuses bad input with one sentence and writes nothing",
       /needs the tensor "ref_logp"/,
     ],
     [
+      "a mask without a trained token",
+      "cross_entropy",
+      (f) => ({
+        batch: changedCopy(f, "batch", (tensors) => tensors.get("action_mask")?.data.fill(0)),
+      }),
+      /the loss cross_entropy has no token to train on/,
+    ],
+    [
       "a mask of another shape",
       "cross_entropy",
       (f) => ({
