@@ -1,26 +1,51 @@
-// attention_backward: what both backward kernels of attention share: dot products in the forward's order, and the way of a
-// head's gradient from interleaved, rotated pairs back to natural order.
-// The kernel fills head_gradient with the gradient of a rotated head and defines load_angles(c: u32) -> vec4f.
+// attention_backward: what both backward kernels of attention share: the weight of a pair (query, key) and its gradient, and
+// the way of a head's gradient from interleaved, rotated pairs back to natural order.
+// The kernel defines HEAD_WIDTH4 and load_angles(c: u32) -> vec4f. A head of 16 is written out, as in attention.wgsl.
 var<private> head_gradient: array<vec4f, 32>;
 
-// Rotations are orthogonal: the gradient turns back by the same angle.
-fn unrotate_gradient(head_width4: u32) {
-  for (var c = 0u; c < head_width4; c++) {
-    head_gradient[c] = rotate_pairs(head_gradient[c], load_angles(c) * vec4f(1.0, -1.0, 1.0, -1.0));
-  }
+// (p, d score): p = exp(score − lse), d score = scale·p·(do·v − δ), from the partial sums of q·k and do·v.
+fn pair_gradient(score_parts: vec4f, dp_parts: vec4f, lse: f32, delta: f32) -> vec2f {
+  let p = exp(sum_of_parts(score_parts) * params.scale - lse);
+  return vec2f(p, p * (sum_of_parts(dp_parts) - delta) * params.scale);
 }
 
-fn natural_element(e: u32, head_width4: u32) -> f32 {
-  let i = interleaved_index(e, 4u * head_width4);
+// Rotations are orthogonal: the gradient turns back by the same angle.
+fn unrotate(c: u32) {
+  head_gradient[c] = rotate_pairs(head_gradient[c], load_angles(c) * vec4f(1.0, -1.0, 1.0, -1.0));
+}
+
+fn natural_element(e: u32) -> f32 {
+  let i = interleaved_index(e, 4u * HEAD_WIDTH4);
   return head_gradient[i / 4u][i % 4u];
 }
 
 // Natural elements 4c..4c+3 of the gradient.
-fn natural_gradient(c: u32, head_width4: u32) -> vec4f {
+fn natural_gradient(c: u32) -> vec4f {
   return vec4f(
-    natural_element(4u * c, head_width4),
-    natural_element(4u * c + 1u, head_width4),
-    natural_element(4u * c + 2u, head_width4),
-    natural_element(4u * c + 3u, head_width4),
+    natural_element(4u * c),
+    natural_element(4u * c + 1u),
+    natural_element(4u * c + 2u),
+    natural_element(4u * c + 3u),
   );
+}
+
+// Hands the gradient of the head, rotated back, to the kernel's store_gradient(c, natural elements 4c..4c+3).
+fn finish_gradient() {
+  if (HEAD_WIDTH4 == 4u) {
+    unrotate(0u);
+    unrotate(1u);
+    unrotate(2u);
+    unrotate(3u);
+    store_gradient(0u, natural_gradient(0u));
+    store_gradient(1u, natural_gradient(1u));
+    store_gradient(2u, natural_gradient(2u));
+    store_gradient(3u, natural_gradient(3u));
+  } else {
+    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+      unrotate(c);
+    }
+    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+      store_gradient(c, natural_gradient(c));
+    }
+  }
 }

@@ -19,13 +19,70 @@ struct Params { row_count: u32, width4: u32, head_count: u32, scale: f32 }
 @group(0) @binding(7) var dqkv_N3D: texture_storage_2d<rgba32float, write>;
 
 override LANES: u32 = 32;
+override HEAD_WIDTH4: u32 = 4;
 var<private> head_key: array<vec4f, 32>;
 var<private> head_value: array<vec4f, 32>;
 var<private> head_dvalue: array<vec4f, 32>;
+var<private> key_at: vec2u;
+var<private> value_at: vec2u;
 var<private> angles_at: u32;
 
 fn load_angles(c: u32) -> vec4f {
   return angles_TK[angles_at + c];
+}
+
+fn store_gradient(c: u32, value: vec4f) {
+  textureStore(dqkv_N3D, key_at + vec2u(c, 0u), value);
+  textureStore(dqkv_N3D, value_at + vec2u(c, 0u), head_dvalue[c]);
+}
+
+fn load_head(c: u32) {
+  head_key[c] = textureLoad(qkv_N3D, key_at + vec2u(c, 0u));
+  head_value[c] = textureLoad(qkv_N3D, value_at + vec2u(c, 0u));
+  head_gradient[c] = vec4f(0.0);
+  head_dvalue[c] = vec4f(0.0);
+}
+
+// One query: its address, the address of its output's gradient, and its place in lse and δ.
+fn add_query(query_at: vec2u, do_at: u32, row: u32) {
+  var score_parts = vec4f(0.0);
+  var dp_parts = vec4f(0.0);
+  if (HEAD_WIDTH4 == 4u) {
+    let q = mat4x4f(
+      textureLoad(qkv_N3D, query_at),
+      textureLoad(qkv_N3D, query_at + vec2u(1u, 0u)),
+      textureLoad(qkv_N3D, query_at + vec2u(2u, 0u)),
+      textureLoad(qkv_N3D, query_at + vec2u(3u, 0u)),
+    );
+    let d = mat4x4f(do_ND[do_at], do_ND[do_at + 1u], do_ND[do_at + 2u], do_ND[do_at + 3u]);
+    score_parts = fma(q[0], head_key[0], score_parts);
+    score_parts = fma(q[1], head_key[1], score_parts);
+    score_parts = fma(q[2], head_key[2], score_parts);
+    score_parts = fma(q[3], head_key[3], score_parts);
+    dp_parts = fma(d[0], head_value[0], dp_parts);
+    dp_parts = fma(d[1], head_value[1], dp_parts);
+    dp_parts = fma(d[2], head_value[2], dp_parts);
+    dp_parts = fma(d[3], head_value[3], dp_parts);
+    let pair = pair_gradient(score_parts, dp_parts, lse_NH[row], delta_NH[row]);
+    head_gradient[0] = fma(vec4f(pair.y), q[0], head_gradient[0]);
+    head_gradient[1] = fma(vec4f(pair.y), q[1], head_gradient[1]);
+    head_gradient[2] = fma(vec4f(pair.y), q[2], head_gradient[2]);
+    head_gradient[3] = fma(vec4f(pair.y), q[3], head_gradient[3]);
+    head_dvalue[0] = fma(vec4f(pair.x), d[0], head_dvalue[0]);
+    head_dvalue[1] = fma(vec4f(pair.x), d[1], head_dvalue[1]);
+    head_dvalue[2] = fma(vec4f(pair.x), d[2], head_dvalue[2]);
+    head_dvalue[3] = fma(vec4f(pair.x), d[3], head_dvalue[3]);
+  } else {
+    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+      score_parts = fma(textureLoad(qkv_N3D, query_at + vec2u(c, 0u)), head_key[c], score_parts);
+      dp_parts = fma(do_ND[do_at + c], head_value[c], dp_parts);
+    }
+    let pair = pair_gradient(score_parts, dp_parts, lse_NH[row], delta_NH[row]);
+    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+      head_gradient[c] = fma(vec4f(pair.y), textureLoad(qkv_N3D, query_at + vec2u(c, 0u)), head_gradient[c]);
+      head_dvalue[c] = fma(vec4f(pair.x), do_ND[do_at + c], head_dvalue[c]);
+    }
+  }
 }
 
 @compute @workgroup_size(LANES)
@@ -34,36 +91,23 @@ fn attention_backward_key_value(@builtin(global_invocation_id) id: vec3u) {
   if (j >= params.row_count) { return; }
   let head = id.x % params.head_count;
   let width4 = params.width4;
-  let head_width4 = width4 / params.head_count;
-  let head_column4 = head * head_width4;
-  let key_at = operand_row(j, 3u * width4) + vec2u(width4 + head_column4, 0u);
-  for (var c = 0u; c < head_width4; c++) {
-    head_key[c] = textureLoad(qkv_N3D, key_at + vec2u(c, 0u));
-    head_value[c] = textureLoad(qkv_N3D, key_at + vec2u(width4 + c, 0u));
-    head_gradient[c] = vec4f(0.0);
-    head_dvalue[c] = vec4f(0.0);
+  let head_column4 = head * HEAD_WIDTH4;
+  key_at = operand_row(j, 3u * width4) + vec2u(width4 + head_column4, 0u);
+  value_at = key_at + vec2u(width4, 0u);
+  if (HEAD_WIDTH4 == 4u) {
+    load_head(0u);
+    load_head(1u);
+    load_head(2u);
+    load_head(3u);
+  } else {
+    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+      load_head(c);
+    }
   }
   for (var n = j; n < token_N4[j].w; n++) {
     let query_at = operand_row(n, 3u * width4) + vec2u(head_column4, 0u);
-    let do_at = n * width4 + head_column4;
-    var score_parts = vec4f(0.0);
-    var dp_parts = vec4f(0.0);
-    for (var c = 0u; c < head_width4; c++) {
-      score_parts = fma(textureLoad(qkv_N3D, query_at + vec2u(c, 0u)), head_key[c], score_parts);
-      dp_parts = fma(do_ND[do_at + c], head_value[c], dp_parts);
-    }
-    let row = n * params.head_count + head;
-    let p = exp(sum_of_parts(score_parts) * params.scale - lse_NH[row]);
-    let dscore = p * (sum_of_parts(dp_parts) - delta_NH[row]) * params.scale;
-    for (var c = 0u; c < head_width4; c++) {
-      head_gradient[c] = fma(vec4f(dscore), textureLoad(qkv_N3D, query_at + vec2u(c, 0u)), head_gradient[c]);
-      head_dvalue[c] = fma(vec4f(p), do_ND[do_at + c], head_dvalue[c]);
-    }
+    add_query(query_at, n * width4 + head_column4, n * params.head_count + head);
   }
-  angles_at = token_N4[j].y * head_width4;
-  unrotate_gradient(head_width4);
-  for (var c = 0u; c < head_width4; c++) {
-    textureStore(dqkv_N3D, key_at + vec2u(c, 0u), natural_gradient(c, head_width4));
-    textureStore(dqkv_N3D, key_at + vec2u(width4 + c, 0u), head_dvalue[c]);
-  }
+  angles_at = token_N4[j].y * HEAD_WIDTH4;
+  finish_gradient();
 }

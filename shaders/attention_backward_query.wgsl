@@ -21,12 +21,64 @@ struct Params { row_count: u32, width4: u32, head_count: u32, scale: f32 }
 @group(0) @binding(8) var dqkv_N3D: texture_storage_2d<rgba32float, write>;
 
 override LANES: u32 = 32;
+override HEAD_WIDTH4: u32 = 4;
 var<private> head_query: array<vec4f, 32>;
 var<private> head_doutput: array<vec4f, 32>;
+var<private> delta_parts: vec4f;
+var<private> query_at: vec2u;
+var<private> o_at: vec2u;
+var<private> do_at: u32;
 var<private> angles_at: u32;
 
 fn load_angles(c: u32) -> vec4f {
   return angles_TK[angles_at + c];
+}
+
+fn store_gradient(c: u32, value: vec4f) {
+  textureStore(dqkv_N3D, query_at + vec2u(c, 0u), value);
+}
+
+fn load_head(c: u32) {
+  head_query[c] = textureLoad(qkv_N3D, query_at + vec2u(c, 0u));
+  head_doutput[c] = do_ND[do_at + c];
+  head_gradient[c] = vec4f(0.0);
+  delta_parts = fma(head_doutput[c], textureLoad(o_ND, o_at + vec2u(c, 0u)), delta_parts);
+}
+
+fn add_key(key_at: vec2u, lse: f32, delta: f32) {
+  let value_at = key_at + vec2u(params.width4, 0u);
+  var score_parts = vec4f(0.0);
+  var dp_parts = vec4f(0.0);
+  if (HEAD_WIDTH4 == 4u) {
+    let k = mat4x4f(
+      textureLoad(qkv_N3D, key_at),
+      textureLoad(qkv_N3D, key_at + vec2u(1u, 0u)),
+      textureLoad(qkv_N3D, key_at + vec2u(2u, 0u)),
+      textureLoad(qkv_N3D, key_at + vec2u(3u, 0u)),
+    );
+    score_parts = fma(head_query[0], k[0], score_parts);
+    score_parts = fma(head_query[1], k[1], score_parts);
+    score_parts = fma(head_query[2], k[2], score_parts);
+    score_parts = fma(head_query[3], k[3], score_parts);
+    dp_parts = fma(head_doutput[0], textureLoad(qkv_N3D, value_at), dp_parts);
+    dp_parts = fma(head_doutput[1], textureLoad(qkv_N3D, value_at + vec2u(1u, 0u)), dp_parts);
+    dp_parts = fma(head_doutput[2], textureLoad(qkv_N3D, value_at + vec2u(2u, 0u)), dp_parts);
+    dp_parts = fma(head_doutput[3], textureLoad(qkv_N3D, value_at + vec2u(3u, 0u)), dp_parts);
+    let dscore = vec4f(pair_gradient(score_parts, dp_parts, lse, delta).y);
+    head_gradient[0] = fma(dscore, k[0], head_gradient[0]);
+    head_gradient[1] = fma(dscore, k[1], head_gradient[1]);
+    head_gradient[2] = fma(dscore, k[2], head_gradient[2]);
+    head_gradient[3] = fma(dscore, k[3], head_gradient[3]);
+  } else {
+    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+      score_parts = fma(head_query[c], textureLoad(qkv_N3D, key_at + vec2u(c, 0u)), score_parts);
+      dp_parts = fma(head_doutput[c], textureLoad(qkv_N3D, value_at + vec2u(c, 0u)), dp_parts);
+    }
+    let dscore = vec4f(pair_gradient(score_parts, dp_parts, lse, delta).y);
+    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+      head_gradient[c] = fma(dscore, textureLoad(qkv_N3D, key_at + vec2u(c, 0u)), head_gradient[c]);
+    }
+  }
 }
 
 @compute @workgroup_size(LANES)
@@ -34,37 +86,27 @@ fn attention_backward_query(@builtin(global_invocation_id) id: vec3u) {
   let n = id.x / params.head_count;
   if (n >= params.row_count) { return; }
   let width4 = params.width4;
-  let head_width4 = width4 / params.head_count;
-  let head_column4 = (id.x % params.head_count) * head_width4;
-  let query_at = operand_row(n, 3u * width4) + vec2u(head_column4, 0u);
-  let o_at = operand_row(n, width4) + vec2u(head_column4, 0u);
-  var delta_parts = vec4f(0.0);
-  for (var c = 0u; c < head_width4; c++) {
-    head_query[c] = textureLoad(qkv_N3D, query_at + vec2u(c, 0u));
-    head_doutput[c] = do_ND[n * width4 + head_column4 + c];
-    head_gradient[c] = vec4f(0.0);
-    delta_parts = fma(head_doutput[c], textureLoad(o_ND, o_at + vec2u(c, 0u)), delta_parts);
+  let head_column4 = (id.x % params.head_count) * HEAD_WIDTH4;
+  query_at = operand_row(n, 3u * width4) + vec2u(head_column4, 0u);
+  o_at = operand_row(n, width4) + vec2u(head_column4, 0u);
+  do_at = n * width4 + head_column4;
+  delta_parts = vec4f(0.0);
+  if (HEAD_WIDTH4 == 4u) {
+    load_head(0u);
+    load_head(1u);
+    load_head(2u);
+    load_head(3u);
+  } else {
+    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+      load_head(c);
+    }
   }
   let delta = sum_of_parts(delta_parts);
-  delta_NH[id.x] = delta;
   let lse = lse_NH[id.x];
+  delta_NH[id.x] = delta;
   for (var j = token_N4[n].z; j <= n; j++) {
-    let key_at = operand_row(j, 3u * width4) + vec2u(width4 + head_column4, 0u);
-    var score_parts = vec4f(0.0);
-    var dp_parts = vec4f(0.0);
-    for (var c = 0u; c < head_width4; c++) {
-      score_parts = fma(head_query[c], textureLoad(qkv_N3D, key_at + vec2u(c, 0u)), score_parts);
-      dp_parts = fma(head_doutput[c], textureLoad(qkv_N3D, key_at + vec2u(width4 + c, 0u)), dp_parts);
-    }
-    let p = exp(sum_of_parts(score_parts) * params.scale - lse);
-    let dscore = p * (sum_of_parts(dp_parts) - delta) * params.scale;
-    for (var c = 0u; c < head_width4; c++) {
-      head_gradient[c] = fma(vec4f(dscore), textureLoad(qkv_N3D, key_at + vec2u(c, 0u)), head_gradient[c]);
-    }
+    add_key(operand_row(j, 3u * width4) + vec2u(width4 + head_column4, 0u), lse, delta);
   }
-  angles_at = token_N4[n].y * head_width4;
-  unrotate_gradient(head_width4);
-  for (var c = 0u; c < head_width4; c++) {
-    textureStore(dqkv_N3D, query_at + vec2u(c, 0u), natural_gradient(c, head_width4));
-  }
+  angles_at = token_N4[n].y * HEAD_WIDTH4;
+  finish_gradient();
 }

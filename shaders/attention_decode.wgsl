@@ -13,7 +13,14 @@ struct Params { row_count: u32, width4: u32, head_count: u32, scale: f32, max_po
 @group(0) @binding(4) var o_BD: texture_storage_2d<rgba32float, write>;
 
 override LANES: u32 = 8;
+override HEAD_WIDTH4: u32 = 4;
 var<private> cache_at: u32;
+var<private> query_at: vec2u;
+var<private> output_at: vec2u;
+
+fn load_query(c: u32) -> vec4f {
+  return textureLoad(qkv_B3D, query_at + vec2u(c, 0u));
+}
 
 fn load_key(j: u32, c: u32) -> vec4f {
   return cache[cache_at + 2u * j * params.width4 + c];
@@ -23,27 +30,27 @@ fn load_value(j: u32, c: u32) -> vec4f {
   return cache[cache_at + (2u * j + 1u) * params.width4 + c];
 }
 
+fn store_output(c: u32, value: vec4f) {
+  textureStore(o_BD, output_at + vec2u(c, 0u), value);
+}
+
 @compute @workgroup_size(LANES)
 fn attention_decode(@builtin(global_invocation_id) id: vec3u) {
   let slot = id.x / params.head_count;
   if (slot >= params.row_count) { return; }
-  let head_width4 = params.width4 / params.head_count;
-  let head_column4 = (id.x % params.head_count) * head_width4;
+  let head_column4 = (id.x % params.head_count) * HEAD_WIDTH4;
   cache_at = slot * params.max_positions * 2u * params.width4 + head_column4;
+  query_at = operand_row(slot, 3u * params.width4) + vec2u(head_column4, 0u);
+  output_at = operand_row(slot, params.width4) + vec2u(head_column4, 0u);
   let position = token_B4[slot].y;
-  let qkv_at = operand_row(slot, 3u * params.width4) + vec2u(head_column4, 0u);
   let key_at = cache_at + 2u * position * params.width4;
-  for (var c = 0u; c < head_width4; c++) {
-    head_query[c] = textureLoad(qkv_B3D, qkv_at + vec2u(c, 0u));
-    cache[key_at + c] = textureLoad(qkv_B3D, qkv_at + vec2u(params.width4 + c, 0u));
-    cache[key_at + params.width4 + c] = textureLoad(qkv_B3D, qkv_at + vec2u(2u * params.width4 + c, 0u));
+  for (var c = 0u; c < HEAD_WIDTH4; c++) {
+    cache[key_at + c] = textureLoad(qkv_B3D, query_at + vec2u(params.width4 + c, 0u));
+    cache[key_at + params.width4 + c] = textureLoad(qkv_B3D, query_at + vec2u(2u * params.width4 + c, 0u));
   }
-  begin_attention(head_width4);
+  begin_attention();
   for (var j = 0u; j <= position; j++) {
-    attend(j, head_width4, params.scale);
+    attend(j, params.scale);
   }
-  let o_at = operand_row(slot, params.width4) + vec2u(head_column4, 0u);
-  for (var c = 0u; c < head_width4; c++) {
-    textureStore(o_BD, o_at + vec2u(c, 0u), attention_output(c));
-  }
+  finish_attention();
 }

@@ -13,7 +13,14 @@ struct Params { row_count: u32, width4: u32, head_count: u32, scale: f32 }
 @group(0) @binding(4) var<storage, read_write> lse_NH: array<f32>;
 
 override LANES: u32 = 32;
+override HEAD_WIDTH4: u32 = 4;
+var<private> query_at: vec2u;
+var<private> output_at: vec2u;
 var<private> head_column4: u32;
+
+fn load_query(c: u32) -> vec4f {
+  return textureLoad(qkv_N3D, query_at + vec2u(c, 0u));
+}
 
 fn load_key(j: u32, c: u32) -> vec4f {
   return textureLoad(qkv_N3D, operand_row(j, 3u * params.width4) + vec2u(params.width4 + head_column4 + c, 0u));
@@ -23,23 +30,21 @@ fn load_value(j: u32, c: u32) -> vec4f {
   return textureLoad(qkv_N3D, operand_row(j, 3u * params.width4) + vec2u(2u * params.width4 + head_column4 + c, 0u));
 }
 
+fn store_output(c: u32, value: vec4f) {
+  textureStore(o_ND, output_at + vec2u(c, 0u), value);
+}
+
 @compute @workgroup_size(LANES)
 fn attention_forward(@builtin(global_invocation_id) id: vec3u) {
   let n = id.x / params.head_count;
   if (n >= params.row_count) { return; }
-  let head_width4 = params.width4 / params.head_count;
-  head_column4 = (id.x % params.head_count) * head_width4;
-  let query_at = operand_row(n, 3u * params.width4) + vec2u(head_column4, 0u);
-  for (var c = 0u; c < head_width4; c++) {
-    head_query[c] = textureLoad(qkv_N3D, query_at + vec2u(c, 0u));
-  }
-  begin_attention(head_width4);
+  head_column4 = (id.x % params.head_count) * HEAD_WIDTH4;
+  query_at = operand_row(n, 3u * params.width4) + vec2u(head_column4, 0u);
+  output_at = operand_row(n, params.width4) + vec2u(head_column4, 0u);
+  begin_attention();
   for (var j = token_N4[n].z; j <= n; j++) {
-    attend(j, head_width4, params.scale);
+    attend(j, params.scale);
   }
-  let o_at = operand_row(n, params.width4) + vec2u(head_column4, 0u);
-  for (var c = 0u; c < head_width4; c++) {
-    textureStore(o_ND, o_at + vec2u(c, 0u), attention_output(c));
-  }
+  finish_attention();
   lse_NH[id.x] = score_maximum + log(score_sum);
 }

@@ -26,6 +26,7 @@ override LANES: u32 = 8;
 override WIDTH4: u32 = 16;
 override FEED4: u32 = 64;
 override HEADS: u32 = 4;
+override HEAD_WIDTH4: u32 = 4;
 override LAYERS: u32 = 3;
 override VOCAB: u32 = 60;
 // vec4 of one slot in the scratch region: the widest of queries-keys-values, feed-forward and logits.
@@ -43,6 +44,7 @@ var<private> result: array<vec4f, 16>;
 var<private> logits_at: u32;
 var<private> input_at: u32;
 var<private> query_at: u32;
+var<private> output_at: u32;
 var<private> cache_at: u32;
 
 fn x_at(r: u32) -> u32 { return r * WIDTH4; }
@@ -86,24 +88,22 @@ fn normalize(gain_offset4: u32) {
   }
 }
 
+fn load_query(c: u32) -> vec4f { return memory[query_at + c]; }
+fn store_output(c: u32, value: vec4f) { memory[output_at + c] = value; }
+
 fn attend_all(layer: u32) {
-  let head_width4 = WIDTH4 / HEADS;
   for (var unit = lane; unit < SLOTS * HEADS; unit += LANES) {
     let r = unit / HEADS;
-    let head_column4 = (unit % HEADS) * head_width4;
+    let head_column4 = (unit % HEADS) * HEAD_WIDTH4;
     if (here[r].status == SLOT_RUNNING) {
       query_at = scratch_at(r) + head_column4;
+      output_at = normed_at(r) + head_column4;
       cache_at = cache_start(r, layer) + head_column4;
-      for (var c = 0u; c < head_width4; c++) {
-        head_query[c] = memory[query_at + c];
-      }
-      begin_attention(head_width4);
+      begin_attention();
       for (var j = 0u; j <= here[r].position; j++) {
-        attend(j, head_width4, params.scale);
+        attend(j, params.scale);
       }
-      for (var c = 0u; c < head_width4; c++) {
-        memory[normed_at(r) + head_column4 + c] = attention_output(c);
-      }
+      finish_attention();
     }
   }
 }

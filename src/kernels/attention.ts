@@ -60,7 +60,7 @@ export const ATTENTION_FORWARD: KernelSpec = {
   shared: [attention, sumOfParts],
   params: ATTENTION_PARAMS,
   bindings: [operandInput("qkv_N3D"), input("token_N4"), operandOutput("o_ND"), output("lse_NH")],
-  overrides: ["LANES"],
+  overrides: ["LANES", "HEAD_WIDTH4"],
 };
 
 export const ATTENTION_DECODE: KernelSpec = {
@@ -69,7 +69,7 @@ export const ATTENTION_DECODE: KernelSpec = {
   shared: [attention, sumOfParts],
   params: [...ATTENTION_PARAMS, ["max_positions", "u32"]],
   bindings: [operandInput("qkv_B3D"), input("token_B4"), output("cache"), operandOutput("o_BD")],
-  overrides: ["LANES"],
+  overrides: ["LANES", "HEAD_WIDTH4"],
 };
 
 export const ATTENTION_BACKWARD_QUERY: KernelSpec = {
@@ -87,7 +87,7 @@ export const ATTENTION_BACKWARD_QUERY: KernelSpec = {
     output("delta_NH"),
     operandOutput("dqkv_N3D"),
   ],
-  overrides: ["LANES"],
+  overrides: ["LANES", "HEAD_WIDTH4"],
 };
 
 export const ATTENTION_BACKWARD_KEY_VALUE: KernelSpec = {
@@ -104,7 +104,7 @@ export const ATTENTION_BACKWARD_KEY_VALUE: KernelSpec = {
     input("angles_TK"),
     operandOutput("dqkv_N3D"),
   ],
-  overrides: ["LANES"],
+  overrides: ["LANES", "HEAD_WIDTH4"],
 };
 
 /** The default of `override LANES` in attention_decode. */
@@ -162,6 +162,11 @@ export function addQkvForward<Size extends RowSize>(
   });
 }
 
+/** The head width is an override, so that a head of 16 compiles to straight code. */
+function headOverrides(shape: AttentionShape): Record<string, number> {
+  return { HEAD_WIDTH4: shape.width / shape.headCount / 4 };
+}
+
 function attentionParams(shape: AttentionShape, rowCount: number): Record<string, number> {
   return {
     row_count: rowCount,
@@ -184,7 +189,7 @@ export function addAttentionForward<Size extends RowSize>(
   },
 ): void {
   const { shape, ...bindings } = options;
-  plan.add(kernelOf(commands.gpu, ATTENTION_FORWARD), {
+  plan.add(kernelOf(commands.gpu, ATTENTION_FORWARD, headOverrides(shape)), {
     bindings,
     launch: ({ rowCount }) => ({
       params: attentionParams(shape, rowCount),
@@ -208,7 +213,7 @@ export function addAttentionDecode<Size extends RowSize>(
   },
 ): void {
   const { shape, maxPositions, ...bindings } = options;
-  plan.add(kernelOf(commands.gpu, ATTENTION_DECODE), {
+  plan.add(kernelOf(commands.gpu, ATTENTION_DECODE, headOverrides(shape)), {
     bindings,
     launch: ({ rowCount }) => ({
       params: { ...attentionParams(shape, rowCount), max_positions: maxPositions },
@@ -235,7 +240,7 @@ export function addAttentionBackward<Size extends RowSize>(
 ): void {
   const { shape, ...bindings } = options;
   for (const spec of [ATTENTION_BACKWARD_QUERY, ATTENTION_BACKWARD_KEY_VALUE]) {
-    plan.add(kernelOf(commands.gpu, spec), {
+    plan.add(kernelOf(commands.gpu, spec, headOverrides(shape)), {
       bindings,
       launch: ({ rowCount }) => ({
         params: attentionParams(shape, rowCount),

@@ -68,7 +68,17 @@ export const ROLLOUT_DECODE: KernelSpec = {
     output("queue"),
     output("records"),
   ],
-  overrides: ["LANES", "WIDTH4", "FEED4", "HEADS", "LAYERS", "VOCAB", "SCRATCH4", "MEMORY4"],
+  overrides: [
+    "LANES",
+    "WIDTH4",
+    "FEED4",
+    "HEADS",
+    "HEAD_WIDTH4",
+    "LAYERS",
+    "VOCAB",
+    "SCRATCH4",
+    "MEMORY4",
+  ],
 };
 
 export const ROLLOUT_ADVANCE: KernelSpec = {

@@ -262,6 +262,7 @@ export class Decoder {
       WIDTH4: width / 4,
       FEED4: feedForwardWidth / 4,
       HEADS: headCount,
+      HEAD_WIDTH4: width / headCount / 4,
       LAYERS: layerCount,
       VOCAB: vocabSize,
       SCRATCH4: scratchVec4(config),
