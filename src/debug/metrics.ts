@@ -50,7 +50,8 @@ export interface OptimizerMetrics {
   readonly ratio_max: number;
   readonly grad_norm: number;
   readonly grad_norm_max: number;
-  readonly kl_ref: number;
+  /** Absent where the loss has no KL term, and so no reference was scored. */
+  readonly kl_ref?: number;
   readonly zero_adv_frac: number;
   readonly all_pass: number;
   readonly all_fail: number;
@@ -147,7 +148,7 @@ function flatGroups({ rewards_B, groupId_B }: TrainBatch) {
   };
 }
 
-function optimizerMetrics(minibatches: readonly MinibatchReport[]) {
+function optimizerMetrics({ minibatches, hasReference }: UpdateReport) {
   const meanOf = (value: (minibatch: MinibatchReport) => number) => mean(minibatches.map(value));
   const largest = (value: (minibatch: MinibatchReport) => number) =>
     Math.max(...minibatches.map(value)); // Math.max hands on NaN.
@@ -160,7 +161,7 @@ function optimizerMetrics(minibatches: readonly MinibatchReport[]) {
     ratio_max: meanOf(({ statistics }) => statistics.ratioMax),
     grad_norm: meanOf(({ gradNorm }) => gradNorm),
     grad_norm_max: largest(({ gradNorm }) => gradNorm),
-    kl_ref: meanOf(({ statistics }) => statistics.klRef),
+    ...(hasReference ? { kl_ref: meanOf(({ statistics }) => statistics.klRef) } : {}),
     loss: meanOf(({ statistics }) => statistics.loss),
   };
 }
@@ -197,7 +198,7 @@ export function metricsRow(
     pass_rate: mean(trajectories.map((episode) => Number(hasPassed(episode)))),
     ...evaluationMetrics(options.evaluation),
     ...behaviourMetrics(trajectories),
-    ...optimizerMetrics(update.minibatches),
+    ...optimizerMetrics(update),
     ...flatGroups(batch),
     ...consistencyMetrics(update, trajectories.length),
   };

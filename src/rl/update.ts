@@ -105,7 +105,7 @@ export class UpdateRun {
   /** Collects what is left and computes the statistics. */
   async finish(): Promise<UpdateReport> {
     await this.#collect();
-    const { stages, config, batch, mask_BC, advantage_B, isSkipped } = this.#options;
+    const { stages, config, batch, mask_BC, advantage_B, isSkipped, reference } = this.#options;
     const terms = stages.lossTerms(config);
     const minibatches = reportMinibatches({
       parts: this.#parts.map((part, i) => ({
@@ -116,6 +116,6 @@ export class UpdateRun {
       terms,
       batch,
     });
-    return { minibatches, mask_BC, advantage_B, isSkipped };
+    return { minibatches, mask_BC, advantage_B, isSkipped, hasReference: reference !== undefined };
   }
 }

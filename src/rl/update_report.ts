@@ -26,6 +26,8 @@ export interface UpdateReport {
   readonly advantage_B: Float64Array;
   /** True where the batch had no signal and the optimizer was left alone. */
   readonly isSkipped: boolean;
+  /** True where a KL reference was scored; elsewhere `klRef` of the statistics means nothing. */
+  readonly hasReference: boolean;
 }
 
 /** A microbatch with what came back from the device. */
