@@ -251,6 +251,12 @@ export class Commands {
     return requests.map(({ sizeBytes }) => bytes.slice(from, from += sizeBytes));
   }
 
+  /** Frees the uniform memory; plans of these commands are then of no use. Only for commands that a program outlives. */
+  destroy(): void {
+    this.submit();
+    this.#uniforms.destroy();
+  }
+
   #openEncoder(): GPUCommandEncoder {
     this.#pass?.end();
     this.#pass = undefined;
