@@ -1,6 +1,7 @@
 /** The GPU of a command: the flag that every computing command takes, and the device opened as it says. */
 import { Commands } from "../src/gpu/commands.ts";
 import { type Gpu, openGpu } from "../src/gpu/device.ts";
+import { requireTrustedGpu } from "../src/gpu/self_test.ts";
 import type { Flags } from "./flags.ts";
 
 /** The flags of commands that compute. */
@@ -8,15 +9,31 @@ export const GPU_FLAGS = {
   requireGpu: { kind: "boolean", help: "refuse an adapter that a CPU plays" },
 } as const satisfies Flags;
 
+/** The values of {@linkcode GPU_FLAGS}. */
+export interface GpuFlags {
+  readonly requireGpu: boolean;
+}
+
 /**
- * Opens the device.
+ * Opens the device as the flags say, trusted or not.
+ *
+ * @throws {UserError} When there is no adapter, or a software one where hardware is required.
+ */
+export function openFlaggedGpu({ requireGpu }: GpuFlags): Promise<Gpu> {
+  return openGpu({ requireHardware: requireGpu });
+}
+
+/**
+ * Opens a device for work.
  *
  * @param flags The values of {@linkcode GPU_FLAGS}.
  * @returns The recorder of the command's work.
- * @throws {UserError} When there is no adapter, or a software one where hardware is required.
+ * @throws {UserError} When there is no adapter, a software one where hardware is required, or one that fails the self-test.
  */
-export async function openCommands(flags: { readonly requireGpu: boolean }): Promise<Commands> {
-  return new Commands(await openGpu({ requireHardware: flags.requireGpu }));
+export async function openCommands(flags: GpuFlags): Promise<Commands> {
+  const gpu = await openFlaggedGpu(flags);
+  await requireTrustedGpu(gpu);
+  return new Commands(gpu);
 }
 
 /** The adapter as tables name it. */

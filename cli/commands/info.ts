@@ -1,9 +1,10 @@
 /** `agentrl info`: which WebGPU adapter computes and whether it can be trusted, what it can do, and the versions. */
 import denoConfig from "../../deno.json" with { type: "json" };
 import type { Gpu } from "../../src/gpu/device.ts";
+import { type SelfCheck, selfTest } from "../../src/gpu/self_test.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { adapterName, GPU_FLAGS, openCommands } from "../gpu.ts";
+import { adapterName, GPU_FLAGS, openFlaggedGpu } from "../gpu.ts";
 
 /** The limits that decide which models fit; the others stay at WebGPU's defaults. */
 const SHOWN_LIMITS = [
@@ -22,7 +23,17 @@ function formatSize(sizeBytes: number): string {
   return `${Math.round(sizeBytes / 2 ** (10 * power))} ${units[power]}`;
 }
 
-function describe(gpu: Gpu) {
+/** What the self-test says, for people. */
+function verdict(checks: readonly SelfCheck[]): string {
+  const wrong = checks.filter(({ ok }) => !ok);
+  if (wrong.length === 0) return `passed, ${checks.length} of ${checks.length} kinds of arithmetic`;
+  const found = wrong.map(({ name, found, expected }) =>
+    `${name} (found ${found}, not ${expected})`
+  );
+  return `FAILED, do not trust this adapter: ${found.join("; ")}`;
+}
+
+function describe(gpu: Gpu, checks: readonly SelfCheck[]) {
   const { adapter, device, operandMemory, readback, hasTimestamps } = gpu;
   return {
     adapter: adapter.description,
@@ -31,6 +42,8 @@ function describe(gpu: Gpu) {
     operandMemory,
     readback,
     timestamps: hasTimestamps,
+    trusted: checks.every(({ ok }) => ok),
+    selfTest: checks,
     limits: Object.fromEntries(
       SHOWN_LIMITS.map((name) => [name, device.limits[name]]),
     ) as Record<typeof SHOWN_LIMITS[number], number>,
@@ -48,11 +61,13 @@ function describe(gpu: Gpu) {
 export const command = defineCommand({
   flags: GPU_FLAGS,
   async run(flags) {
-    const { gpu } = await openCommands(flags);
-    const document = describe(gpu);
+    const gpu = await openFlaggedGpu(flags);
+    const checks = await selfTest(gpu);
+    const document = describe(gpu, checks);
     const { limits, features, versions } = document;
     const text = formatTable([
       ["adapter", adapterName(gpu)],
+      ["self-test", verdict(checks)],
       ["on the adapter", "rollouts, log-probs, gradients, the optimizer"],
       ["on the CPU", "the gym's programs, losses and statistics in float64"],
       ["operands", `in ${document.operandMemory} memory`],
@@ -74,6 +89,6 @@ export const command = defineCommand({
       ["features", features.join(" ")],
       ["versions", Object.entries(versions).map((pair) => pair.join(" ")).join(", ")],
     ]).join("\n");
-    return { document, text };
+    return { document, text, exitCode: document.trusted ? 0 : 1 };
   },
 });

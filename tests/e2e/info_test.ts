@@ -1,18 +1,23 @@
 /** Tests of `agentrl info` as a child process. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { agentrl, assertRefused } from "./command_line.ts";
 
 Deno.test("agentrl info says in 80 columns what computes, with which limits and versions", async () => {
   const { code, stdout, stderr } = await agentrl(["info"]);
   assertEquals([code, stderr], [0, ""]);
   assert(stdout.split("\n").every((line) => line.length <= 80), stdout);
+  assertMatch(stdout, /self-test +passed, 8 of 8 kinds/);
   for (const name of ["adapter", "operands", "readback", "a binding", "features", "versions"]) {
     assertStringIncludes(stdout, name);
   }
 });
 
 Deno.test("agentrl info --require-gpu refuses a software adapter and takes another", async () => {
-  const { software, adapter } = JSON.parse((await agentrl(["info", "--json"])).stdout);
+  const { software, adapter, trusted, selfTest } = JSON.parse(
+    (await agentrl(["info", "--json"])).stdout,
+  );
+  assertEquals(trusted, true);
+  assert(selfTest.length > 0 && selfTest.every(({ ok }: { ok: boolean }) => ok));
   const required = await agentrl(["info", "--json", "--require-gpu"]);
   if (software) {
     assertRefused(required, { code: 1, sentence: /Found only the software adapter "/ });
