@@ -1,4 +1,4 @@
-// self_test: arithmetic whose results are known, so that an adapter that computes wrongly is refused before it trains anything
+// self_test: arithmetic whose results are known, so that an adapter that computes wrongly is refused at start
 //   numbers_32   [32]      in   inputs of products and softmax
 //   table_64     [64, 4]   in   what the dispatch before wrote
 //   copy_64      [64, 4]   out  what the next dispatch reads

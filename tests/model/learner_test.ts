@@ -1,0 +1,169 @@
+/** Tests of src/model/learner.ts: the determinism contract, accumulation, weights that are not finite, refusals. */
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import type { OperandMemory } from "../../src/gpu/kernel.ts";
+import { TINY_AGENT } from "../../src/model/config.ts";
+import type { Learner } from "../../src/model/learner.ts";
+import { hashWeights, readParameters, writeParameters } from "../../src/model/parameters.ts";
+import { globalNorm } from "../../src/reference/clip_adam.ts";
+import type { GradientTask } from "../../src/rl/gradient.ts";
+import { type PackedBatch, packEpisodes } from "../../src/rollout/batch.ts";
+import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
+import { assertSameBits, roundoffs } from "../kernels/harness.ts";
+import {
+  flatGolden,
+  GOLDEN_ADAM,
+  GOLDEN_SIZES,
+  goldenEpisodes,
+  goldenTask,
+  recordGradient,
+  withLearner,
+} from "./golden_learner.ts";
+
+const { vocabSize } = TINY_AGENT;
+
+async function resultRows(learner: Learner, batch: PackedBatch, temperature: number) {
+  learner.load(batch);
+  learner.forward(temperature);
+  learner.keepRows();
+  const { rows: [kept] } = await learner.collect();
+  return kept!.result_N4;
+}
+
+gpuTest(
+  "an episode has the same bits alone, first, last and in the middle of any batch",
+  async () => {
+    const episodes = goldenEpisodes();
+    const episode = episodes[5]!;
+    const others = Array.from({ length: 300 }, (_, b) => {
+      const ids = episodes[b % episodes.length]!;
+      return ids.slice(0, 1 + (7 * b) % ids.length);
+    });
+    const capacity = others.flat().length + episode.length;
+    const sizes = { capacity, maxPositions: GOLDEN_SIZES.maxPositions };
+    await withLearner(await testGpu(), sizes, async (learner) => {
+      for (const temperature of [1, 0.7]) {
+        const alone = await resultRows(
+          learner,
+          packEpisodes([episode], { vocabSize }),
+          temperature,
+        );
+        assert(new Set(alone).size > episode.length, "the rows differ");
+        for (const episodeCount of [1, 7, 64, 300]) {
+          for (const place of new Set([0, episodeCount >> 1, episodeCount - 1])) {
+            const batch = packEpisodes(
+              [...others.slice(0, place), episode, ...others.slice(place, episodeCount - 1)],
+              { vocabSize },
+            );
+            assertEquals(batch.episodeCount, episodeCount);
+            const first = batch.firstRow_B[place]!;
+            const found = (await resultRows(learner, batch, temperature))
+              .subarray(4 * first, 4 * (first + episode.length));
+            assertSameBits(`episode ${place} of ${episodeCount}`, found, alone);
+          }
+        }
+      }
+    });
+  },
+);
+
+/** The hash of the golden weights after ten steps. */
+async function hashAfterTenSteps(memory: OperandMemory): Promise<string> {
+  return await withLearner(await testGpu(memory), GOLDEN_SIZES, async (learner, parameters) => {
+    learner.clearMoments();
+    for (let step = 1; step <= 10; step++) {
+      recordGradient(learner, goldenTask("ppo_k3_entropy"));
+      learner.step(1, { ...GOLDEN_ADAM, step });
+      await learner.collect();
+    }
+    return await hashWeights(await readParameters(learner.commands, parameters));
+  });
+}
+
+gpuTest("ten Adam steps give the same weights in two runs and in both memories", async () => {
+  const hash = await hashAfterTenSteps("texture");
+  assert(hash !== await hashWeights(flatGolden("model")), "the weights have moved");
+  assertEquals(await hashAfterTenSteps("texture"), hash);
+  assertEquals(await hashAfterTenSteps("buffer"), hash);
+});
+
+/** The part of a task that lies in the episodes from `begin` to before `end`; weights stay those of the whole batch. */
+function part(task: GradientTask, begin: number, end: number): GradientTask {
+  const batch = packEpisodes(goldenEpisodes().slice(begin, end), { vocabSize });
+  const first = task.batch.firstRow_B[begin]!;
+  return {
+    ...task,
+    batch,
+    objective_N4: task.objective_N4.slice(4 * first, 4 * (first + batch.rowCount)),
+    refLogp_N: task.refLogp_N?.slice(first, first + batch.rowCount),
+  };
+}
+
+gpuTest("Learner.backward() accumulates two halves to the gradient of the whole", async () => {
+  const task = goldenTask("ppo_k3_entropy");
+  await withLearner(await testGpu(), GOLDEN_SIZES, async (learner) => {
+    recordGradient(learner, task);
+    const whole = await learner.readGradient();
+    // What is added up: the gradients of the episodes, whose sizes the rounding follows.
+    let sizes = 0;
+    for (let b = 0; b < task.batch.episodeCount; b++) {
+      recordGradient(learner, part(task, b, b + 1));
+      sizes += globalNorm(await learner.readGradient());
+      await learner.collect();
+    }
+    recordGradient(learner, part(task, 0, 16));
+    const second = part(task, 16, 32);
+    learner.load(second.batch, second.objective_N4);
+    learner.loadReference(second.refLogp_N!);
+    learner.forward();
+    learner.backward({ loss: task.terms, accumulate: true });
+    const halves = await learner.readGradient();
+    const error = globalNorm(halves.map((g, w) => g - whole[w]!));
+    // Each entry adds one term a row; another order of N additions moves it by at most N roundoffs of the terms' sizes.
+    const bound = roundoffs(task.batch.rowCount) * sizes;
+    assert(bound < 0.001 * globalNorm(whole), `a bound of ${bound} says nothing`);
+    assert(error <= bound, `the halves are off by ${error}, allowed are ${bound}`);
+    assert(error > 0, "the order of additions did change");
+  });
+});
+
+gpuTest(
+  "a weight that is NaN gives a norm that is not finite, and a step that changes nothing",
+  async () => {
+    await withLearner(await testGpu(), GOLDEN_SIZES, async (learner, parameters) => {
+      learner.clearMoments();
+      const task = goldenTask("ppo_k3_entropy");
+      recordGradient(learner, task);
+      learner.step(1, { ...GOLDEN_ADAM, step: 1 });
+      await learner.collect();
+      const weights = await readParameters(learner.commands, parameters);
+      const moments = await learner.readMoments();
+      assert(globalNorm(moments[0]) > 0);
+      weights[parameters.layout.blocks[1]!.fc + 3] = NaN;
+      writeParameters(learner.commands, parameters, weights);
+      recordGradient(learner, task);
+      learner.step(1, { ...GOLDEN_ADAM, step: 2 });
+      learner.keepStep();
+      const { steps: [step] } = await learner.collect();
+      assert(!Number.isFinite(step!.gradNorm), `the norm is ${step!.gradNorm}`);
+      assertEquals(step!.clipFactor, 0);
+      const after = await learner.readMoments();
+      assertSameBits("weights", await readParameters(learner.commands, parameters), weights);
+      assertSameBits("first moment", after[0], moments[0]);
+      assertSameBits("second moment", after[1], moments[1]);
+    });
+  },
+);
+
+gpuTest("Learner refuses batches that it was not made for", async () => {
+  const sizes = { capacity: 8, maxPositions: 8 };
+  await withLearner(await testGpu(), sizes, async (learner) => {
+    const load = (length: number) =>
+      learner.load(packEpisodes([new Array(length).fill(1)], { vocabSize }));
+    assertThrows(() => load(9), RangeError, "a batch of 9 tokens: the learner holds 8");
+    load(8);
+    load(7);
+    assertThrows(() => load(6), RangeError, "more than 2 batches");
+    await learner.collect();
+    load(8);
+  });
+});
