@@ -41,6 +41,8 @@ var<workgroup> live: u32;
 var<private> lane: u32;
 var<private> first_slot: u32;
 var<private> result: array<vec4f, 16>;
+var<private> unit_slot: u32;
+var<private> unit_column: u32;
 var<private> logits_at: u32;
 var<private> input_at: u32;
 var<private> query_at: u32;
@@ -108,58 +110,81 @@ fn attend_all(layer: u32) {
   }
 }
 
-// What the columns of one product become. kind: 0 queries-keys-values, 1 and 3 residual, 2 feed-forward, 4 logits.
-fn finish_column4(kind: u32, layer: u32, r: u32, column4: u32, product: vec4f, bias: vec4f) {
-  if (kind == 0u) {
-    let quads = WIDTH4 / HEADS;
-    let angles = angles_TK[here[r].position * quads + column4 % quads];
-    let value = select(product, rotate_pairs(product, angles), column4 < 2u * WIDTH4);
-    memory[scratch_at(r) + column4] = value;
-    if (column4 >= WIDTH4 && here[r].status == SLOT_RUNNING) {
-      cache[cache_start(r, layer) + 2u * here[r].position * WIDTH4 + (column4 - WIDTH4)] = value;
+// One block of a product: 4 slots × 16 columns of rows · Wᵀ, to result[4i + c] for slot i and columns 4c..4c+3.
+// is_rotated interleaves the pairs of queries and keys, whose columns come before 8·WIDTH4 (see rotary.wgsl).
+fn multiply_block(unit: u32, columns: u32, offset4: u32, width4: u32, rows: vec2u, is_rotated: bool) {
+  unit_slot = 4u * (unit % (SLOTS / 4u));
+  unit_column = 16u * (unit / (SLOTS / 4u));
+  let k = 4u * HEAD_WIDTH4;
+  for (var i = 0u; i < 4u; i++) {
+    row_at[i] = vec2u(rows.x + (unit_slot + i) * rows.y, 0u);
+  }
+  for (var i = 0u; i < 16u; i++) {
+    let c = min(unit_column + i, columns - 1u);
+    let row = select(c, (c / k) * k + natural_index(c % k, k), is_rotated && c < 8u * WIDTH4);
+    column_at[i] = offset4 + row * width4;
+  }
+  clear_block();
+  accumulate_rows(width4);
+  keep_block();
+}
+
+fn unit_count(columns: u32) -> u32 {
+  return (SLOTS / 4u) * ((columns + 15u) / 16u);
+}
+
+// Where rows of a region start, and how far apart they are.
+fn normed_rows() -> vec2u { return vec2u(normed_at(0u), WIDTH4); }
+fn scratch_rows() -> vec2u { return vec2u(scratch_at(0u), SCRATCH4); }
+
+// Each kind of product has code of its own: software adapters execute every branch of a condition.
+fn multiply_qkv(layer: u32, offset4: u32) {
+  for (var unit = lane; unit < unit_count(12u * WIDTH4); unit += LANES) {
+    multiply_block(unit, 12u * WIDTH4, offset4, WIDTH4, normed_rows(), true);
+    for (var i = 0u; i < 16u; i++) {
+      let r = unit_slot + i / 4u;
+      let column4 = unit_column / 4u + i % 4u;
+      let position = here[r].position;
+      let angles = angles_TK[position * HEAD_WIDTH4 + column4 % HEAD_WIDTH4];
+      let value = select(result[i], rotate_pairs(result[i], angles), column4 < 2u * WIDTH4);
+      memory[scratch_at(r) + column4] = value;
+      if (column4 >= WIDTH4 && here[r].status == SLOT_RUNNING) {
+        cache[cache_start(r, layer) + 2u * position * WIDTH4 + (column4 - WIDTH4)] = value;
+      }
     }
-  } else if (kind == 2u) {
-    memory[scratch_at(r) + column4] = gelu(product + bias);
-  } else if (kind == 4u) {
-    memory[scratch_at(r) + column4] = (product + bias) * params.inverse_temperature;
-  } else {
-    memory[x_at(r) + column4] += product + bias;
   }
 }
 
-// One product of all slots: each invocation takes one block of 4 slots × 16 columns at a time.
-fn multiply(kind: u32, layer: u32) {
-  let block_start = params.block_offset4 + layer * block_length4();
-  let width4 = select(WIDTH4, FEED4, kind == 3u);
-  var columns = 4u * WIDTH4;
-  var offset4 = block_start + proj_offset4();
-  if (kind == 0u) { columns = 12u * WIDTH4; offset4 = block_start + qkv_offset4(); }
-  if (kind == 2u) { columns = 4u * FEED4; offset4 = block_start + fc_offset4(); }
-  if (kind == 3u) { offset4 = block_start + out_offset4(); }
-  if (kind == 4u) { columns = VOCAB; offset4 = params.head_offset4; }
-  let k = 4u * WIDTH4 / HEADS;
-  let units = (SLOTS / 4u) * ((columns + 15u) / 16u);
-  for (var unit = lane; unit < units; unit += LANES) {
-    let r0 = 4u * (unit % (SLOTS / 4u));
-    let column0 = 16u * (unit / (SLOTS / 4u));
-    for (var i = 0u; i < 4u; i++) {
-      row_at[i] = vec2u(select(normed_at(r0 + i), scratch_at(r0 + i), kind == 3u), 0u);
-    }
+fn multiply_residual(offset4: u32, width4: u32, rows: vec2u) {
+  for (var unit = lane; unit < unit_count(4u * WIDTH4); unit += LANES) {
+    multiply_block(unit, 4u * WIDTH4, offset4, width4, rows, false);
     for (var i = 0u; i < 16u; i++) {
-      let c = min(column0 + i, columns - 1u);
-      let is_rotated = kind == 0u && c < 8u * WIDTH4;
-      column_at[i] = offset4 + select(c, (c / k) * k + natural_index(c % k, k), is_rotated) * width4;
+      let column4 = unit_column / 4u + i % 4u;
+      let bias = load_parameter(offset4 + 4u * WIDTH4 * width4 + column4);
+      memory[x_at(unit_slot + i / 4u) + column4] += result[i] + bias;
     }
-    clear_block();
-    accumulate_rows(width4);
-    keep_block();
-    for (var c = 0u; c < 4u; c++) {
-      let column4 = column0 / 4u + c;
-      if (4u * column4 < columns) {
-        let bias = load_parameter(offset4 + columns * width4 + column4);
-        for (var i = 0u; i < 4u; i++) {
-          finish_column4(kind, layer, r0 + i, column4, result[4u * i + c], bias);
-        }
+  }
+}
+
+fn multiply_gelu(offset4: u32) {
+  for (var unit = lane; unit < unit_count(4u * FEED4); unit += LANES) {
+    multiply_block(unit, 4u * FEED4, offset4, WIDTH4, normed_rows(), false);
+    for (var i = 0u; i < 16u; i++) {
+      let column4 = unit_column / 4u + i % 4u;
+      let bias = load_parameter(offset4 + 4u * FEED4 * WIDTH4 + column4);
+      memory[scratch_at(unit_slot + i / 4u) + column4] = gelu(result[i] + bias);
+    }
+  }
+}
+
+fn multiply_logits(offset4: u32) {
+  for (var unit = lane; unit < unit_count(VOCAB); unit += LANES) {
+    multiply_block(unit, VOCAB, offset4, WIDTH4, normed_rows(), false);
+    for (var i = 0u; i < 16u; i++) {
+      let column4 = unit_column / 4u + i % 4u;
+      if (4u * column4 < VOCAB) {
+        let bias = load_parameter(offset4 + VOCAB * WIDTH4 + column4);
+        memory[scratch_at(unit_slot + i / 4u) + column4] = (result[i] + bias) * params.inverse_temperature;
       }
     }
   }
@@ -224,21 +249,28 @@ fn rollout_decode(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation
     if (workgroupUniformLoad(&live) == 0u) { break; }
     embed();
     workgroupBarrier();
-    for (var stage = 0u; stage <= 4u * LAYERS; stage++) {
-      let layer = stage / 4u;
-      let kind = select(stage % 4u, 4u, stage == 4u * LAYERS);
-      if (kind == 1u) {
-        attend_all(layer);
-        workgroupBarrier();
-      } else if (kind != 3u) {
-        let block_start = params.block_offset4 + layer * block_length4();
-        normalize(select(block_start + select(0u, 2u * WIDTH4, kind == 2u), params.norm_offset4, kind == 4u));
-        workgroupBarrier();
-      }
-      multiply(kind, layer);
+    for (var layer = 0u; layer < LAYERS; layer++) {
+      let block_start = params.block_offset4 + layer * block_length4();
+      normalize(block_start);
+      workgroupBarrier();
+      multiply_qkv(layer, block_start + qkv_offset4());
       storageBarrier();
       workgroupBarrier();
+      attend_all(layer);
+      workgroupBarrier();
+      multiply_residual(block_start + proj_offset4(), WIDTH4, normed_rows());
+      workgroupBarrier();
+      normalize(block_start + 2u * WIDTH4);
+      workgroupBarrier();
+      multiply_gelu(block_start + fc_offset4());
+      workgroupBarrier();
+      multiply_residual(block_start + out_offset4(), FEED4, scratch_rows());
+      workgroupBarrier();
     }
+    normalize(params.norm_offset4);
+    workgroupBarrier();
+    multiply_logits(params.head_offset4);
+    workgroupBarrier();
     advance_all();
     workgroupBarrier();
   }
