@@ -221,9 +221,13 @@ export class Trainer {
       stream: STREAM.shuffle,
       step: this.#state.step,
     });
+    const recompute: StageContext["recompute"] = async (...args) => {
+      await run.collect(); // A recomputation between minibatches must not read back their results.
+      return await this.recompute(...args);
+    };
     for (let epoch = 0; epoch < config.epochs; epoch++) {
       for (const episodes of stages.split(batch, { config, random })) {
-        const old_BC = await stages.minibatchOldLogp(oldLogp_BC, { ...context, batch });
+        const old_BC = await stages.minibatchOldLogp(oldLogp_BC, { ...context, batch, recompute });
         await run.minibatch(episodes, old_BC);
       }
     }

@@ -44,7 +44,8 @@ export class UpdateRun {
     this.adamStep = options.adamStep;
   }
 
-  async #collect(): Promise<void> {
+  /** Collects what was recorded, so that others may use the learner before the next minibatch. */
+  async collect(): Promise<void> {
     const { rows, steps } = await this.#options.learner.collect();
     this.#rows.push(...rows);
     this.#steps.push(...steps);
@@ -56,7 +57,7 @@ export class UpdateRun {
     const { columnCount } = batch.packed;
     const parts = stages.accumulate(episodes, { config, mask_BC, columnCount });
     for (const [i, part] of parts.entries()) {
-      if (learner.room === 0) await this.#collect();
+      if (learner.room === 0) await this.collect();
       this.#recordPart(part, { oldLogp_BC, accumulate: i > 0 });
     }
     if (isSkipped) learner.norm(config.maxGradNorm);
@@ -104,7 +105,7 @@ export class UpdateRun {
 
   /** Collects what is left and computes the statistics. */
   async finish(): Promise<UpdateReport> {
-    await this.#collect();
+    await this.collect();
     const { stages, config, batch, mask_BC, advantage_B, isSkipped, reference } = this.#options;
     const terms = stages.lossTerms(config);
     const minibatches = reportMinibatches({
