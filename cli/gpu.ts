@@ -1,6 +1,8 @@
 /** The GPU of a command: the flag that every computing command takes, and the device opened as it says. */
+import { UserError } from "../src/core/errors.ts";
 import { Commands } from "../src/gpu/commands.ts";
 import { type Gpu, openGpu } from "../src/gpu/device.ts";
+import type { ReadbackMode } from "../src/gpu/readback.ts";
 import { requireTrustedGpu } from "../src/gpu/self_test.ts";
 import type { Flags } from "./flags.ts";
 
@@ -14,13 +16,20 @@ export interface GpuFlags {
   readonly requireGpu: boolean;
 }
 
+/** How results come back: the launcher has found out what this version of Deno can do. */
+function readbackMode(): ReadbackMode {
+  const mode = Deno.env.get("AGENTRL_READBACK") ?? "awaited";
+  if (mode === "awaited" || mode === "primed") return mode;
+  throw new UserError(`AGENTRL_READBACK must be awaited or primed, found "${mode}"`);
+}
+
 /**
  * Opens the device as the flags say, trusted or not.
  *
  * @throws {UserError} When there is no adapter, or a software one where hardware is required.
  */
 export function openFlaggedGpu({ requireGpu }: GpuFlags): Promise<Gpu> {
-  return openGpu({ requireHardware: requireGpu });
+  return openGpu({ requireHardware: requireGpu, readback: readbackMode() });
 }
 
 /**

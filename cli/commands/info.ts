@@ -16,6 +16,11 @@ const SHOWN_LIMITS = [
   "maxStorageBuffersPerShaderStage",
 ] as const satisfies (keyof GPUSupportedLimits)[];
 
+const READBACK = {
+  primed: "primed: results are read at once",
+  awaited: "awaited: each read of results takes 10 ms or more",
+} as const satisfies Record<Gpu["readback"], string>;
+
 /** `128 MiB`: sizes of this kind are powers of two, or one less. */
 function formatSize(sizeBytes: number): string {
   const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
@@ -71,7 +76,7 @@ export const command = defineCommand({
       ["on the adapter", "rollouts, log-probs, gradients, the optimizer"],
       ["on the CPU", "the gym's programs, losses and statistics in float64"],
       ["operands", `in ${document.operandMemory} memory`],
-      ["readback", document.readback],
+      ["readback", READBACK[document.readback]],
       ["timestamps", document.timestamps ? "yes" : "no: `bench kernels` cannot time here"],
       [
         "largest memory",

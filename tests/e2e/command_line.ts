@@ -12,9 +12,12 @@ export interface Result {
   readonly stderr: string;
 }
 
-/** Runs the launcher with arguments and waits for its end. */
-export async function agentrl(args: readonly string[]): Promise<Result> {
-  const output = await new Deno.Command(LAUNCHER, { args: [...args] }).output();
+/** Runs the launcher with arguments, and with variables beside those of this process, and waits for its end. */
+export async function agentrl(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Result> {
+  const output = await new Deno.Command(LAUNCHER, { args: [...args], env }).output();
   const decoder = new TextDecoder();
   return {
     code: output.code,

@@ -26,3 +26,19 @@ Deno.test("agentrl info --require-gpu refuses a software adapter and takes anoth
     assertEquals([required.code, required.stderr], [0, ""]);
   }
 });
+
+Deno.test("agentrl info reads results as AGENTRL_READBACK says, or as this version of Deno can", async () => {
+  const readback = async (value: string) => {
+    const { stdout } = await agentrl(["info", "--json"], { AGENTRL_READBACK: value });
+    return JSON.parse(stdout).readback;
+  };
+  assertEquals(await readback("awaited"), "awaited");
+  // The launcher's own verdict is one of the two, and stays.
+  const found = await readback("");
+  assert(["awaited", "primed"].includes(found), found);
+  assertEquals(await readback(""), found);
+  assertRefused(await agentrl(["info"], { AGENTRL_READBACK: "fast" }), {
+    code: 2,
+    sentence: /AGENTRL_READBACK must be awaited or primed, found "fast"/,
+  });
+});
