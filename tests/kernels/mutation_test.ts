@@ -11,10 +11,10 @@ import * as logprob from "../../src/kernels/logprob.ts";
 import * as policyLoss from "../../src/kernels/policy_loss.ts";
 import { kernelOf } from "../../src/kernels/operands.ts";
 import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
-import { violation } from "./harness.ts";
+import { assertHolds, violation } from "./harness.ts";
 import { type Mutation, MUTATIONS } from "./mutations.ts";
 
-/** The same device with the mutated kernel in place of the right one. */
+/** The same device with the mutated kernel in place of the right one, under each set of overrides that was compiled. */
 function mutantOf(gpu: Gpu, { spec, from, to, mistake }: Mutation): Gpu {
   const texts = [spec.wgsl, ...spec.shared];
   assert(
@@ -22,17 +22,24 @@ function mutantOf(gpu: Gpu, { spec, from, to, mistake }: Mutation): Gpu {
     `${mistake}: no text of ${spec.name} has ${from}`,
   );
   const mutate = (text: string) => text.replace(from, () => to);
+  const mutated = { ...spec, wgsl: mutate(spec.wgsl), shared: spec.shared.map(mutate) };
   const mutant: Gpu = { ...gpu, kernels: new Map(gpu.kernels) };
-  for (const key of mutant.kernels.keys()) {
-    if (key.startsWith(`${spec.name} `)) mutant.kernels.delete(key);
+  const keys = [...gpu.kernels.keys()].filter((key) => key.startsWith(`${spec.name} `));
+  assert(keys.length > 0, `${spec.name} was never compiled`);
+  for (const key of keys) {
+    mutant.kernels.delete(key);
+    const known = mutant.kernels.size;
+    kernelOf(mutant, mutated, JSON.parse(key.slice(spec.name.length + 1)));
+    assert(mutant.kernels.has(key) && mutant.kernels.size === known + 1, `another key than ${key}`);
   }
-  kernelOf(mutant, { ...spec, wgsl: mutate(spec.wgsl), shared: spec.shared.map(mutate) });
   return mutant;
 }
 
 for (const mutation of MUTATIONS) {
   gpuTest(`${mutation.spec.name}: the tests find that ${mutation.mistake}`, async () => {
-    const comparisons = await mutation.compare(mutantOf(await testGpu(), mutation));
+    const gpu = await testGpu();
+    assertHolds(await mutation.compare(gpu));
+    const comparisons = await mutation.compare(mutantOf(gpu, mutation));
     const found = comparisons.map(violation).filter((sentence) => sentence !== undefined);
     assert(found.length > 0, `no comparison noticed that ${mutation.mistake}`);
   });
