@@ -1,4 +1,4 @@
-// attention_backward: what both backward kernels of attention share: the weight of a pair (query, key) and its gradient, and
+// attention_backward: what both backward kernels of attention share: the weight of a (query, key) and its gradient, and
 // the way of a head's gradient from interleaved, rotated pairs back to natural order.
 // The kernel defines HEAD_WIDTH4 and load_angles(c: u32) -> vec4f. A head of 16 is written out, as in attention.wgsl.
 var<private> head_gradient: array<vec4f, 32>;

@@ -1,4 +1,4 @@
-// attention_backward_query: dq[n] = scale·Σ_j p_j·(do[n]·v[j] − δ[n])·k[j], δ[n] = do[n]·o[n], p_j = exp(score_j − lse[n])
+// attention_backward_query: dq[n] = scale·Σ_j p_j·(do[n]·v[j] − δ[n])·k[j], δ[n] = do[n]·o[n], p_j = exp(s_j − lse[n])
 //   qkv_N3D    [N, 3D]   in   rotated queries and keys (interleaved pairs), values
 //   do_ND      [N, D]    in   gradient of the output
 //   o_ND       [N, D]    in   the forward's output

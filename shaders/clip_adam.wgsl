@@ -4,7 +4,7 @@
 //   first      [W]   in out  first moment m
 //   second     [W]   in out  second moment v
 //   weights    [W]   in out  parameters
-// One invocation owns one vec4; no sums. step_size = lr/(1−β₁ᵗ), correction = 1/√(1−β₂ᵗ), computed by the host in float64.
+// One invocation owns one vec4; no sums. The host computes step_size = lr/(1−β₁ᵗ), correction = 1/√(1−β₂ᵗ) in float64.
 // Reference: src/reference/clip_adam.ts. Source: Kingma and Ba 2015, algorithm 1, as in PyTorch.
 struct Params {
   vec4_count: u32, beta1: f32, beta2: f32, epsilon: f32,

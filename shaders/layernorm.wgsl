@@ -1,5 +1,5 @@
 // layernorm: mean and 1/σ of one row, shared by every kernel that normalizes so that all get the same bits.
-// The kernel defines layernorm_input(c: u32) -> vec4f, column 4c..4c+3 of its row. Partial sums run over ascending columns.
+// The kernel defines layernorm_input(c: u32) -> vec4f, columns 4c..4c+3 of its row. Partial sums run over ascending c.
 const LAYERNORM_EPSILON = 1e-5;
 
 // (mean, 1/σ) with the biased variance.

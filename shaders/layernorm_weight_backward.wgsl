@@ -3,7 +3,7 @@
 //   x_ND        [N, D]     in   the forward's input
 //   moments_N2  [N, 2]     in   the forward's mean and rstd
 //   partials    [8, W']    out  per chunk: gain at vec4 gain_offset4, bias right behind it
-// One invocation owns one vec4 of columns and one chunk; rows ascend. The number of chunks is fixed: it decides the bits.
+// One invocation owns one vec4 of columns and one chunk; rows ascend. The chunks' number is fixed: it decides the bits.
 // Reference: src/reference/layernorm.ts. Source: the chain rule on layernorm_forward.
 struct Params { row_count: u32, width4: u32, gain_offset4: u32, chunk_rows: u32, chunk_stride4: u32 }
 @group(0) @binding(0) var<uniform> params: Params;

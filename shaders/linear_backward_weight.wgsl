@@ -2,7 +2,7 @@
 //   dy_NM      [N, M]    in   gradient of y = x Wᵀ + b
 //   x_NK       [N, K]    in   the forward's rows; K a multiple of 8
 //   partials   [8, W']   out  per chunk: dW [M, K] at vec4 weight_offset4, db [M] right behind it when has_bias is 1
-// One invocation owns 16 outputs × 8 columns of one chunk; rows ascend. The number of chunks is fixed: it decides the bits.
+// One invocation owns 16 outputs × 8 columns of one chunk; rows ascend. Their number is fixed: it decides the bits.
 // Reference: src/reference/linear.ts. Source: the chain rule on linear_forward.
 struct Params {
   row_count: u32, width4: u32, column_count: u32, weight_offset4: u32,

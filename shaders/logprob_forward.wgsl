@@ -4,7 +4,7 @@
 //   w           [W]         in   all parameters; head [V, D] at vec4 weight_offset4, its bias [V] right behind it
 //   target_N    [N]         in   the chosen token of each row
 //   segments    [S, N, 4]   out  (m, sum, moment, chosen z or -1e30), merged by logprob_merge
-// One invocation owns 4 rows and one segment; vocabulary entries ascend. The segment's length is fixed: it decides the bits.
+// One invocation owns 4 rows and one segment; entries ascend. The segment's length is fixed: it decides the bits.
 // Reference: src/reference/logprob.ts. Source: Milakov and Gimelshein 2018.
 struct Params { row_count: u32, width4: u32, vocab_size: u32, weight_offset4: u32, inverse_temperature: f32 }
 @group(0) @binding(0) var<uniform> params: Params;

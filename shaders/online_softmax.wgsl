@@ -1,5 +1,5 @@
-// online_softmax: log-sum-exp and entropy of a row of logits in one pass over ascending indices, shared by the sampler and
-// the trainer so that both get the same bits. Source: Milakov and Gimelshein 2018, extended by the entropy's sum.
+// online_softmax: log-sum-exp and entropy of a row of logits in one pass over ascending indices, shared by the sampler
+// and the trainer so that both get the same bits. Source: Milakov and Gimelshein 2018, extended by the entropy's sum.
 // Vocabulary entries of one segment; segments are merged in ascending order. The length is fixed: it decides the bits.
 const SEGMENT = 2048u;
 

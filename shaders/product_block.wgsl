@@ -1,6 +1,6 @@
 // product_block: a block of 4 rows × 16 columns of a matrix product, held in registers by one invocation:
-// block[4r + c] is columns 4c..4c+3 of row r. Every result has one accumulator and adds its terms in ascending order with
-// one fma each, so its bits depend on neither the block shape, the position in the batch nor the memory of the operands.
+// block[4r + c] is columns 4c..4c+3 of row r. Every result has one accumulator and adds its terms in ascending order
+// with one fma each, so its bits depend on neither block shape, position in the batch nor memory of the operands.
 // Indices are written out because loops over private arrays would keep the block in memory.
 var<private> block: array<vec4f, 16>;
 var<private> row_at: array<vec2u, 4>;

@@ -1,4 +1,4 @@
-// product_weights: the inner loop of dW = dyᵀ x for 16 outputs o and 8 inner columns k, over a range of rows n ascending:
+// product_weights: the inner loop of dW = dyᵀ x for 16 outputs o and 8 inner columns k, over rows n ascending:
 // weight_block[2o + c] holds columns 4c..4c+3 of output o, bias_block[o / 4] the column sums of dy.
 // The kernel defines load_dy(at: vec2u) and load_x(at: vec2u).
 var<private> weight_block: array<vec4f, 32>;

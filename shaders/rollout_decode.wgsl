@@ -3,8 +3,8 @@
 //   angles_TK    [T, K]               in      (cos, sin) of each pair at each position
 //   cache        [S, L, T, 2, D]      in out  keys (rotated, interleaved) and values of each slot
 //   slots        [S]                  in out  see slots.wgsl, as are gym, episodes, queue and records
-// A block of 4 slots × 16 columns per invocation; the sums run as in the training kernels, whose functions are shared, so
-// that sampled log-probs have the trainer's bits. Reference: src/reference/tiny_agent.ts and sample.ts.
+// A block of 4 slots × 16 columns per invocation; the sums run as in the training kernels, whose functions are shared,
+// so that sampled log-probs have the trainer's bits. Reference: src/reference/tiny_agent.ts and sample.ts.
 // Source: Vaswani et al. 2017; continuous batching: Yu et al. 2022 (Orca).
 struct Params {
   token_count: u32, episode_count: u32, max_positions: u32, scale: f32, inverse_temperature: f32,

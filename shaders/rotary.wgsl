@@ -1,5 +1,5 @@
 // rotary: rotates two pairs (a, b) of a query or key by their position's angles.
-// Inside this project a rotated head is stored with its pairs interleaved, (a0, b0, a1, b1, …), so that a vec4 always holds
+// Inside this project a rotated head is stored with its pairs interleaved, (a0, b0, a1, b1, …), so that a vec4 holds
 // whole pairs; pair p of a head is elements p and p + K/2 of the natural (half-split) order.
 // pairs: (a0, b0, a1, b1); angles: (cos 0, sin 0, cos 1, sin 1).
 fn rotate_pairs(pairs: vec4f, angles: vec4f) -> vec4f {

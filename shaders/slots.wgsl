@@ -1,7 +1,7 @@
-// slots: a slot plays one episode after the other: it consumes forced tokens (prompt, observation), else sampled ones, cuts
-// calls, and asks the compiled gym (resident) or the host for the answer. Shared by the fused and the layered decoder.
+// slots: a slot plays one episode after the other: it consumes forced tokens (prompt, observation), else sampled ones,
+// cuts calls, and asks the compiled gym (resident) or the host for the answer. Shared by both decoders.
 // The kernel declares gym, episodes, queue and records, and params with the fields used here.
-//   gym       u32: rows of (count, tokens…), row_words each: observations, then prompts, then valid calls; then transitions
+//   gym       u32: rows of (count, tokens…), row_words each: observations, prompts, valid calls; then transitions
 //             [state, calls + 1] (next state, observation << 16, end << 24) and start states by task
 //   episodes  (task, random id) of each episode; queue[0] is the next one to start
 //   records   [episode, max_positions + 1] of (id | owner << 24, log-prob bits); the last entry is (length, turns)
@@ -27,7 +27,8 @@ struct Slot {
 }
 
 fn record_token(slot: Slot, owner: u32, logp: f32) {
-  records[slot.episode * (params.max_positions + 1u) + slot.position] = vec2u(slot.token | (owner << 24u), bitcast<u32>(logp));
+  let at = slot.episode * (params.max_positions + 1u) + slot.position;
+  records[at] = vec2u(slot.token | (owner << 24u), bitcast<u32>(logp));
 }
 
 // Takes the next episode of the queue and its first prompt token.

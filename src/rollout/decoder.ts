@@ -8,12 +8,7 @@ import { createTensor, destroy, roundUp, type Tensor } from "../gpu/tensor.ts";
 import { rotaryAngles } from "../kernels/attention.ts";
 import { addLinearForward } from "../kernels/linear.ts";
 import { groupsOf, kernelOf } from "../kernels/operands.ts";
-import {
-  ROLLOUT_ADVANCE,
-  ROLLOUT_DECODE,
-  SLOT_WORDS,
-  WORKGROUP_SLOTS,
-} from "../kernels/rollout.ts";
+import { ROLLOUT_ADVANCE, ROLLOUT_DECODE, SLOT_WORDS, WORKGROUP_SLOTS } from "../kernels/sample.ts";
 import type { ModelConfig } from "../model/config.ts";
 import type { Parameters } from "../model/parameters.ts";
 import { addDecodeLayers } from "../model/tiny_agent_decode.ts";

@@ -2,7 +2,7 @@
 import { sequenceKey } from "../core/rng.ts";
 import type { Environment, EpisodeInfo } from "../gym/environment.ts";
 import { OWNER } from "../gym/vocabulary.ts";
-import { SLOT_FIELD, SLOT_STATUS, SLOT_WORDS } from "../kernels/rollout.ts";
+import { SLOT_FIELD, SLOT_STATUS, SLOT_WORDS } from "../kernels/sample.ts";
 import type { Decoder, DecodeRequest } from "./decoder.ts";
 import { packEpisodeIds, type RolloutRequest } from "./resident.ts";
 import { readRecord, type Trajectory } from "./trajectory.ts";

@@ -11,7 +11,7 @@ import {
   type RewardKind,
   splitCalls,
 } from "../gym/episode_info.ts";
-import { SLOT_FIELD, SLOT_STATUS, SLOT_WORDS } from "../kernels/rollout.ts";
+import { SLOT_FIELD, SLOT_STATUS, SLOT_WORDS } from "../kernels/sample.ts";
 import type { Decoder, DecodeRequest, GymTables } from "./decoder.ts";
 import { readRecord, type RecordedTokens, type Trajectory } from "./trajectory.ts";
 

@@ -1,4 +1,4 @@
-/** The decoders' kernels: the fused one for small models and the last step of the layered one. */
+/** Sampling: the fused decoder of small models, and the last step of the layered decoder of larger ones. */
 import attention from "#shaders/attention.wgsl" with { type: "text" };
 import gelu from "#shaders/gelu.wgsl" with { type: "text" };
 import layernorm from "#shaders/layernorm.wgsl" with { type: "text" };
