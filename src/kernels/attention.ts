@@ -117,6 +117,15 @@ export interface AttentionShape {
 }
 
 /**
+ * Loop iterations of one invocation of the attention kernels over an episode: one a key where the head is written out, and
+ * otherwise two more for each vec4 of the head.
+ */
+export function attentionIterations({ width, headCount }: AttentionShape, length: number): number {
+  const headWidth4 = width / headCount / 4;
+  return headWidth4 === 4 ? length : length * (1 + 2 * headWidth4);
+}
+
+/**
  * The angles of rotary positions: for every position and pair p the cosine and sine of position·10000^(−2p/K), computed in
  * float64 so that they are the same on every adapter (Su et al. 2021, equation 15).
  * @returns f32 [T, K], (cos, sin) per pair.

@@ -13,7 +13,7 @@ import {
 import { headPartialBytes, segmentCount, tileWidth } from "../kernels/logprob.ts";
 import { normBlockCount } from "../kernels/clip_adam.ts";
 import { ROW_CHUNKS } from "../kernels/operands.ts";
-import { rotaryAngles } from "../kernels/attention.ts";
+import { attentionIterations, rotaryAngles } from "../kernels/attention.ts";
 import { type ModelConfig, parameterLayout } from "./config.ts";
 import { createFlat } from "./parameters.ts";
 
@@ -161,9 +161,39 @@ export function createBatchInputs(
 }
 
 /**
+ * Loop iterations that one invocation may run on a software adapter. Mesa ends loops after 65,535 without a word, counted
+ * over all loops of a shader, and what they compute is cut off; other adapters have no such end.
+ */
+const MAX_SOFTWARE_ITERATIONS = 50_000;
+
+/** Refuses sizes at which a software adapter would silently compute something else. */
+function checkIterations(
+  commands: Commands,
+  config: ModelConfig,
+  { capacity, maxPositions }: { readonly capacity: number; readonly maxPositions: number },
+): void {
+  if (!commands.gpu.adapter.isSoftware) return;
+  const attention = attentionIterations(config, maxPositions);
+  if (attention > MAX_SOFTWARE_ITERATIONS) {
+    throw new RangeError(
+      `Cannot attend over ${maxPositions} tokens with heads of ${
+        config.width / config.headCount
+      }: ` +
+        `${attention} loop iterations exceed the ${MAX_SOFTWARE_ITERATIONS} of a software adapter; use shorter episodes`,
+    );
+  }
+  // The embedding's gradient adds up all rows of a token, which may be the whole batch.
+  if (capacity > MAX_SOFTWARE_ITERATIONS) {
+    throw new RangeError(
+      `Cannot hold ${capacity} tokens: a software adapter allows batches of ${MAX_SOFTWARE_ITERATIONS}; split the batch`,
+    );
+  }
+}
+
+/**
  * Allocates memory for batches of up to `capacity` tokens in episodes of up to `maxPositions`.
  * @param options.isTraining False shares one block's activations among all layers: enough for a forward.
- * @throws {RangeError} When a tensor exceeds the device's limits.
+ * @throws {RangeError} When a tensor exceeds the device's limits, or a loop those of a software adapter.
  */
 export function createWorkspace(
   commands: Commands,
@@ -176,6 +206,7 @@ export function createWorkspace(
 ): Workspace {
   const { capacity, maxPositions, isTraining } = options;
   const { width, vocabSize, layerCount, headCount } = config;
+  checkIterations(commands, config, options);
   const make = allocator(commands, capacity);
   const angles = rotaryAngles(width / headCount, maxPositions);
   const angles_TK = createTensor(commands.gpu.device, {

@@ -1,12 +1,14 @@
 /** Tests of the attention kernels: every width and head count, ragged episodes up to 200 tokens, decoding against a cache. */
-import { gpuTest } from "../gpu/gpu_test_device.ts";
+import { assert } from "@std/assert";
+import { attentionIterations } from "../../src/kernels/attention.ts";
+import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
 import {
   compareAttentionBackward,
   compareAttentionDecode,
   compareAttentionForward,
   compareQkvForward,
 } from "./attention.ts";
-import { assertHoldsInBothMemories } from "./harness.ts";
+import { assertHolds, assertHoldsInBothMemories } from "./harness.ts";
 
 /** Head counts up to 8 that give heads of a multiple of 4. */
 const HEAD_COUNTS = {
@@ -67,6 +69,18 @@ gpuTest(
     const size = { lengths: LENGTHS, width: 64, headCount: 4, valueOffset: 100 };
     await assertHoldsInBothMemories(compareAttentionForward(size));
     await assertHoldsInBothMemories(compareAttentionBackward(size));
+  },
+);
+
+gpuTest(
+  "addAttentionForward() and Backward() match the reference at the longest loops that are allowed",
+  async () => {
+    const shape = { width: 128, headCount: 1 };
+    const length = Math.floor(50_000 / attentionIterations(shape, 1));
+    assert(length > 700);
+    const size = { ...shape, lengths: [length] };
+    assertHolds(await compareAttentionForward(size)(await testGpu()));
+    assertHolds(await compareAttentionBackward(size)(await testGpu()));
   },
 );
 
