@@ -128,6 +128,13 @@ const recordedOldLogp: Stages["oldLogp"] = (batch, context) =>
     ? context.recompute(batch)
     : batch.sampleLogp_BC;
 
+/** A whole minibatch in one pass, which every right accumulation equals up to rounding. */
+export const onePass: Stages["accumulate"] = (episodes, { config, mask_BC, columnCount }) => {
+  const mask_PC = gridRows(mask_BC, episodes, columnCount);
+  const weights = minibatchWeights(mask_PC, { config, episodeCount: episodes.length, columnCount });
+  return [{ episodes, ...weights }];
+};
+
 /** The trainer. */
 export const HEALTHY_STAGES: Stages = {
   sample: (request, { rollOut }) => rollOut(request),
@@ -150,19 +157,16 @@ export const HEALTHY_STAGES: Stages = {
     klCoef: config.klCoef,
     entropyCoef: config.entropyCoef,
   }),
-  accumulate: (episodes, { config, mask_BC, columnCount }) => {
-    const mask_PC = gridRows(mask_BC, episodes, columnCount);
-    const whole = minibatchWeights(mask_PC, {
-      config,
-      episodeCount: episodes.length,
-      columnCount,
-    });
-    const places = chunk(episodes.map((_, i) => i), config.microbatches);
-    return places.map((run) => ({
-      episodes: run.map((i) => episodes[i] ?? 0),
-      weight_PC: gridRows(whole.weight_PC, run, columnCount),
-      meanWeight_PC: gridRows(whole.meanWeight_PC, run, columnCount),
-    }));
+  accumulate: (episodes, context) => {
+    const { config: { microbatches }, columnCount } = context;
+    const places = chunk(episodes.map((_, i) => i), microbatches);
+    return onePass(episodes, context).flatMap(({ weight_PC, meanWeight_PC }) =>
+      places.map((run) => ({
+        episodes: run.map((i) => episodes[i] ?? 0),
+        weight_PC: gridRows(weight_PC, run, columnCount),
+        meanWeight_PC: gridRows(meanWeight_PC, run, columnCount),
+      }))
+    );
   },
   reference: "frozen",
 };

@@ -6,7 +6,7 @@ import type { CompiledGym } from "../gym/compiled.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
 import { makeTasks } from "../gym/tasks.ts";
 import type { LogprobSize } from "../kernels/logprob.ts";
-import { type KeptRows, Learner } from "../model/learner.ts";
+import { Learner } from "../model/learner.ts";
 import {
   createParameters,
   destroyParameters,
@@ -18,7 +18,7 @@ import { rowsToGrid } from "../rollout/batch.ts";
 import { Decoder } from "../rollout/decoder.ts";
 import { type ResidentRequest, rolloutResident } from "../rollout/resident.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import { ALGORITHMS } from "./algorithms.ts";
+import { type AdvantageOutput, ALGORITHMS } from "./algorithms.ts";
 import { episodesPerStep, type TrainConfig } from "./config.ts";
 import { HEALTHY_STAGES, type StageContext, type Stages } from "./stages.ts";
 import { collate, type TrainBatch } from "./train_batch.ts";
@@ -60,6 +60,14 @@ export interface StepReport {
   readonly step: number;
   readonly batch: TrainBatch;
   readonly update: UpdateReport;
+}
+
+/** A batch as the loss sees it. */
+export interface PreparedUpdate extends AdvantageOutput {
+  /** The trained tokens, [B, C]. */
+  readonly mask_BC: Float32Array;
+  /** log π_old, [B, C], in nats. */
+  readonly oldLogp_BC: Float32Array;
 }
 
 /** See the file's head. */
@@ -173,7 +181,7 @@ export class Trainer {
     learner.forward(temperature);
     learner.keepRows();
     const { rows: [kept] } = await learner.collect();
-    return rowsToGrid(batch.packed, logps(kept));
+    return rowsToGrid(batch.packed, firstColumn(kept?.result_N4));
   }
 
   /** The plan of the KL reference, prepared when first needed; undefined without a KL term. */
@@ -192,23 +200,41 @@ export class Trainer {
     return plan;
   }
 
-  /**
-   * Updates the policy on a batch.
-   * @throws {DeviceLostError} When the device is gone.
-   */
-  async update(batch: TrainBatch): Promise<UpdateReport> {
+  /** Log-probs [B, C] of a batch under the KL reference; undefined without a KL term. */
+  async referenceLogp(batch: TrainBatch): Promise<Float32Array | undefined> {
+    const plan = await this.#referencePlan();
+    if (!plan) return undefined;
+    const { learner, config: { temperature } } = this;
+    learner.load(batch.packed);
+    learner.reference(plan, temperature);
+    learner.keepRows({ withReference: true });
+    const { rows: [kept] } = await learner.collect();
+    return rowsToGrid(batch.packed, firstColumn(kept?.reference_N4));
+  }
+
+  /** Runs the stages before the minibatches. */
+  async prepare(batch: TrainBatch): Promise<PreparedUpdate> {
     const { config, stages, context } = this;
     const mask_BC = stages.lossMask(batch);
-    const { advantage_B, baseline } = stages.advantages(batch, {
-      config,
-      baseline: this.#state.baseline,
-    });
-    const isSkipped = config.skipZeroSignal && advantage_B.every((a) => a === 0);
+    const { baseline } = this.#state;
+    const advantages = stages.advantages(batch, { config, baseline });
     const oldLogp_BC = await stages.oldLogp(batch, { ...context, mask_BC });
-    const run = new UpdateRun({
+    return { mask_BC, oldLogp_BC, ...advantages };
+  }
+
+  async #openUpdate(
+    batch: TrainBatch,
+    options: {
+      readonly prepared: PreparedUpdate;
+      readonly isSkipped: boolean;
+      readonly stages?: Stages;
+    },
+  ): Promise<UpdateRun> {
+    const { prepared: { mask_BC, advantage_B }, isSkipped, stages = this.stages } = options;
+    return new UpdateRun({
       learner: this.learner,
       stages,
-      config,
+      config: this.config,
       batch,
       mask_BC,
       advantage_B,
@@ -216,6 +242,17 @@ export class Trainer {
       reference: await this.#referencePlan(),
       adamStep: this.#state.adamStep,
     });
+  }
+
+  /**
+   * Updates the policy on a batch.
+   * @throws {DeviceLostError} When the device is gone.
+   */
+  async update(batch: TrainBatch): Promise<UpdateReport> {
+    const { config, stages, context } = this;
+    const prepared = await this.prepare(batch);
+    const isSkipped = config.skipZeroSignal && prepared.advantage_B.every((a) => a === 0);
+    const run = await this.#openUpdate(batch, { prepared, isSkipped });
     const random = randomSequence({
       seed: config.seed,
       stream: STREAM.shuffle,
@@ -227,13 +264,38 @@ export class Trainer {
     };
     for (let epoch = 0; epoch < config.epochs; epoch++) {
       for (const episodes of stages.split(batch, { config, random })) {
-        const old_BC = await stages.minibatchOldLogp(oldLogp_BC, { ...context, batch, recompute });
+        const old_BC = await stages.minibatchOldLogp(prepared.oldLogp_BC, {
+          ...context,
+          batch,
+          recompute,
+        });
         await run.minibatch(episodes, old_BC);
       }
     }
     const report = await run.finish();
-    this.#state = { ...this.#state, adamStep: run.adamStep, baseline };
+    this.#state = { ...this.#state, adamStep: run.adamStep, baseline: prepared.baseline };
     return report;
+  }
+
+  /**
+   * Loss and gradient of a whole batch as one minibatch, without a step.
+   * @param options.prepared What `prepare` made of the batch.
+   * @param options.accumulate How the gradient is put together (default as in an update).
+   * @returns The loss, and the gradient [W] before clipping.
+   */
+  async lossAndGradient(
+    batch: TrainBatch,
+    options: { readonly prepared: PreparedUpdate; readonly accumulate?: Stages["accumulate"] },
+  ): Promise<{ readonly loss: number; readonly gradient_W: Float32Array }> {
+    const { prepared, accumulate = this.stages.accumulate } = options;
+    const stages = { ...this.stages, accumulate };
+    const run = await this.#openUpdate(batch, { prepared, isSkipped: true, stages });
+    await run.minibatch(batch.trajectories.map((_, b) => b), prepared.oldLogp_BC);
+    const { minibatches: [minibatch] } = await run.finish();
+    return {
+      loss: minibatch?.statistics.loss ?? NaN,
+      gradient_W: await this.learner.readGradient(),
+    };
   }
 
   /** One step: samples, updates, and counts on. @throws {DeviceLostError} When the device is gone. */
@@ -282,7 +344,7 @@ export class Trainer {
   }
 }
 
-function logps(kept: KeptRows | undefined): Float32Array {
-  const result_N4 = kept?.result_N4 ?? new Float32Array();
-  return Float32Array.from({ length: result_N4.length / 4 }, (_, row) => result_N4[4 * row] ?? 0);
+/** The log-probs in rows of four. */
+function firstColumn(rows_N4: Float32Array | undefined): Float32Array {
+  return (rows_N4 ?? new Float32Array()).filter((_, i) => i % 4 === 0);
 }

@@ -1,0 +1,144 @@
+/** The invariants of this project's trainer: answers the checks by the trainer's own stages, on scratch copies of its weights. */
+import type { Commands } from "../gpu/commands.ts";
+import type { CompiledGym } from "../gym/compiled.ts";
+import { TINY_AGENT } from "../model/config.ts";
+import { createParameters, destroyParameters, readParameters } from "../model/parameters.ts";
+import type { TrainConfig } from "../rl/config.ts";
+import { onePass, type Stages } from "../rl/stages.ts";
+import { collate, type TrainBatch } from "../rl/train_batch.ts";
+import { ALGORITHMS } from "../rl/algorithms.ts";
+import { mean } from "../core/statistics.ts";
+import { type PreparedUpdate, Trainer } from "../rl/trainer.ts";
+import {
+  type CheckableTrainer,
+  type CheckedUpdate,
+  checkInvariants,
+  type CheckResult,
+  type LossInputs,
+} from "./invariants.ts";
+
+/** What is checked. */
+export interface CheckRequest {
+  readonly gym: CompiledGym;
+  readonly config: TrainConfig;
+  /** The weights [W] before any training; the KL reference starts from them, too. */
+  readonly weights_W: Float32Array<ArrayBuffer>;
+  /** The stages of the run, made anew for each scratch trainer. */
+  readonly stages: () => Stages;
+}
+
+/** Runs `work` on a trainer with weights and an optimizer of its own. */
+async function withScratch<T>(
+  commands: Commands,
+  request: CheckRequest,
+  work: (trainer: Trainer) => Promise<T>,
+): Promise<T> {
+  const { gym, config, weights_W, stages } = request;
+  const parameters = createParameters(commands, TINY_AGENT, weights_W);
+  const trainer = new Trainer({ commands, parameters, gym, config, stages: stages() });
+  try {
+    return await work(trainer);
+  } finally {
+    trainer.destroy();
+    destroyParameters(parameters);
+  }
+}
+
+/** The batch behind so many columns of padding. */
+function pad({ trajectories, groupId_B }: TrainBatch, padColumns: number): TrainBatch {
+  return collate(trajectories, { groupId_B, vocabSize: TINY_AGENT.vocabSize, padColumns });
+}
+
+async function lossInputs(trainer: Trainer, batch: TrainBatch): Promise<LossInputs> {
+  const prepared = await trainer.prepare(batch);
+  const { loss } = await trainer.lossAndGradient(batch, { prepared });
+  return {
+    ...prepared,
+    columnCount: batch.packed.columnCount,
+    logp_BC: await trainer.recompute(batch),
+    loss,
+  };
+}
+
+async function update(trainer: Trainer, batch: TrainBatch): Promise<CheckedUpdate> {
+  const { minibatches } = await trainer.update(batch);
+  return {
+    approxKl: mean(minibatches.map(({ statistics }) => statistics.approxKl)),
+    logp_BC: await trainer.recompute(batch),
+    referenceLogp_BC: await trainer.referenceLogp(batch),
+  };
+}
+
+/** A request whose updates have no signal: advantages and the coefficients of KL and entropy are 0. */
+function withoutSignal(request: CheckRequest): CheckRequest {
+  return {
+    ...request,
+    // A skipped step would hide what a regularizer does.
+    config: { ...request.config, klCoef: 0, entropyCoef: 0, skipZeroSignal: false },
+    stages: () => ({
+      ...request.stages(),
+      advantages: ({ rewards_B }, { baseline }) => ({
+        advantage_B: new Float64Array(rewards_B.length),
+        baseline,
+      }),
+    }),
+  };
+}
+
+function checkable(
+  commands: Commands,
+  options: {
+    readonly request: CheckRequest;
+    readonly trainer: Trainer;
+    readonly batch: TrainBatch;
+    readonly prepared: PreparedUpdate;
+  },
+): CheckableTrainer {
+  const { request, trainer, batch, prepared } = options;
+  const { config, weights_W } = request;
+  return {
+    episodes: batch.trajectories.map((trajectory) => ({
+      ...trajectory,
+      problem: trajectory.info.task,
+    })),
+    groupId_B: ALGORITHMS[config.algorithm].grouped ? batch.groupId_B : undefined,
+    stepsPerUpdate: config.epochs * config.minibatches,
+    logpTolerance: 0,
+    lossInputs: (padColumns) =>
+      lossInputs(trainer, padColumns === 0 ? batch : pad(batch, padColumns)),
+    advantages: (groupId_B) =>
+      trainer.stages.advantages({ ...batch, groupId_B }, { config, baseline: 0 }).advantage_B,
+    gradient: async (kind) => {
+      const accumulate = kind === "one-pass" ? { accumulate: onePass } : {};
+      return (await trainer.lossAndGradient(batch, { prepared, ...accumulate })).gradient_W;
+    },
+    update: () => withScratch(commands, request, (scratch) => update(scratch, batch)),
+    updateWithoutSignal: () =>
+      withScratch(commands, withoutSignal(request), async (scratch) => {
+        await scratch.update(batch);
+        const moved_W = await readParameters(commands, scratch.learner.parameters);
+        return moved_W.reduce(
+          (most, value, w) => Math.max(most, Math.abs(value - weights_W[w])),
+          0,
+        );
+      }),
+  };
+}
+
+/**
+ * Checks the trainer that a run uses, on the batch that its first step samples. Nothing of the run is touched.
+ *
+ * @param request The run's configuration, stages and first weights.
+ * @returns The verdicts, ids 1 to 11.
+ * @throws {DeviceLostError} When the device is gone.
+ */
+export async function runChecks(
+  commands: Commands,
+  request: CheckRequest,
+): Promise<CheckResult[]> {
+  return await withScratch(commands, request, async (trainer) => {
+    const batch = await trainer.sampleBatch();
+    const prepared = await trainer.prepare(batch);
+    return await checkInvariants(checkable(commands, { request, trainer, batch, prepared }));
+  });
+}
