@@ -14,6 +14,18 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "the WebGPU adapter, its limits and features, the versions",
     load: () => import("./commands/info.ts"),
   },
+  base: {
+    summary: "make a base agent: cloned on well-formed, unskilled play",
+    load: () => import("./commands/base.ts"),
+  },
+  train: {
+    summary: "reinforcement learning, in a run folder that can be resumed",
+    load: () => import("./commands/train.ts"),
+  },
+  eval: {
+    summary: "pass rate with interval, behaviour and transcripts of an agent",
+    load: () => import("./commands/eval.ts"),
+  },
   score: {
     summary: "log-probs, entropies and logits of a batch under a checkpoint",
     load: () => import("./commands/score.ts"),
@@ -21,6 +33,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   grad: {
     summary: "a loss over a batch, its gradient, weights after Adam steps",
     load: () => import("./commands/grad.ts"),
+  },
+  lab: {
+    summary: "every experiment, beside the numbers that it reproduces",
+    load: () => import("./commands/lab.ts"),
   },
   bench: {
     summary: "how fast kernels run here, after a check that they are right",

@@ -51,6 +51,9 @@ export const BASE_AGENTS = {
   untrained: { preset: "chapter6", mix: [] },
 } as const satisfies Record<string, BaseAgentKind>;
 
+/** Seed of the `rl` agent that runs begin with where none is named: the same for all training seeds, so that runs compare. */
+export const RL_BASE_SEED = 0;
+
 /** Name of a kind of base agent. */
 export type BaseAgentName = keyof typeof BASE_AGENTS;
 

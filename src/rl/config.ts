@@ -184,6 +184,8 @@ export interface ConfigSources {
   readonly flags?: Readonly<Record<string, unknown>>;
   /** `key=value` each; the value is JSON, or else text. */
   readonly sets?: readonly string[];
+  /** A complete configuration in the place of the defaults: that of a run that goes on. */
+  readonly stored?: TrainConfig;
 }
 
 function parseFile(file: ConfigSources["file"]): Values {
@@ -298,7 +300,8 @@ export function episodesPerStep(
  * console.log(config.steps, config.lr); // 80 0.001
  * ```
  */
-export function resolveConfig({ file, flags = {}, sets = [] }: ConfigSources): TrainConfig {
+export function resolveConfig(sources: ConfigSources): TrainConfig {
+  const { file, flags = {}, sets = [], stored } = sources;
   const givenFlags = Object.entries(flags).filter(([, value]) => value !== undefined);
   // Built from entries, so that a key such as "__proto__" is an unknown key like any other.
   const given: Values = Object.fromEntries([
@@ -307,20 +310,41 @@ export function resolveConfig({ file, flags = {}, sets = [] }: ConfigSources): T
     ...sets.map(parseSet),
   ]);
   const algorithm = trainSchema.shape.algorithm.catch("grpo").parse(given.algorithm);
+  const defaults = stored ?? {
+    ...COMMON_DEFAULTS,
+    algorithm,
+    aggregation: ALGORITHMS[algorithm].aggregation,
+    ...ALGORITHM_DEFAULTS[algorithm],
+  };
   const values: Values = Object.fromEntries([
-    ["algorithm", algorithm],
-    ...Object.entries(COMMON_DEFAULTS),
-    ["aggregation", ALGORITHMS[algorithm].aggregation],
-    ...Object.entries(ALGORITHM_DEFAULTS[algorithm]),
+    ...Object.entries(defaults),
     ...Object.entries(given),
   ]);
+  const config = parseValues(values, "Cannot train");
+  checkTogether(config, given);
+  return config;
+}
+
+function parseValues(values: Values, attempt: string): TrainConfig {
   const result = trainSchema.safeParse(values);
-  if (!result.success) {
-    const sentences = new Map(
-      result.error.issues.map((issue) => [issue.path.join("."), describeIssue(issue, values)]),
-    );
-    throw new UserError(`Cannot train: ${[...sentences.values()].join("; ")}`);
-  }
-  checkTogether(result.data, given);
-  return result.data;
+  if (result.success) return result.data;
+  const sentences = new Map(
+    result.error.issues.map((issue) => [issue.path.join("."), describeIssue(issue, values)]),
+  );
+  throw new UserError(`${attempt}: ${[...sentences.values()].join("; ")}`);
+}
+
+/**
+ * Checks a complete configuration, such as a run's own.
+ *
+ * @param values The values by key.
+ * @param fileName What error sentences call the place where they stand.
+ * @returns The same configuration, typed.
+ * @throws {UserError} When a key is missing or unknown, or a value is not allowed.
+ */
+export function parseConfig(
+  values: Readonly<Record<string, unknown>>,
+  fileName: string,
+): TrainConfig {
+  return parseValues(values, `Cannot use ${fileName}`);
 }

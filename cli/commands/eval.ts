@@ -1,0 +1,99 @@
+/** `agentrl eval`: how often an agent passes, how it behaves, and what it says. */
+import { UserError } from "../../src/core/errors.ts";
+import { compileGym } from "../../src/gym/compiled.ts";
+import { openGym } from "../../src/gym/gym.ts";
+import { createParameters } from "../../src/model/parameters.ts";
+import { evaluateAgent, type Evaluation } from "../../src/rollout/evaluate.ts";
+import { rolloutStats, rolloutStatsBy, taskOfEpisode } from "../../src/rollout/rollout_stats.ts";
+import { formatTranscript } from "../../src/rollout/transcript.ts";
+import { readAgent } from "../../src/run/agent_file.ts";
+import { defineCommand } from "../command.ts";
+import { formatTable } from "../flags.ts";
+import { adapterName, GPU_FLAGS, openCommands } from "../gpu.ts";
+import { formatRate, STATS_HEADER, statsRow } from "../stats_table.ts";
+import { formatColumns } from "../table.ts";
+
+/** A row for each family, and below it one for each of its tasks. */
+function familyRows(trajectories: Evaluation["trajectories"]): string[][] {
+  return Array.from(rolloutStatsBy(trajectories, "family")).flatMap(([family, stats]) => {
+    const own = trajectories.filter((episode) => taskOfEpisode(episode).family === family);
+    const tasks = Array.from(rolloutStatsBy(own, "task"), ([task, s]) => statsRow(`  ${task}`, s));
+    return [statsRow(family, stats), ...tasks];
+  });
+}
+
+/** The command `eval`. */
+export const command = defineCommand({
+  flags: {
+    checkpoint: { kind: "string", required: true, help: "the agent, a safetensors file" },
+    split: {
+      kind: "string",
+      default: "heldout",
+      choices: ["train", "heldout"],
+      help: "the 20 tasks of training, or the 10 whose names never occur there",
+    },
+    preset: {
+      kind: "string",
+      required: true,
+      choices: ["chapter6", "rl"],
+      help: "the gym: names shown and edits unlimited, or names hidden and one edit",
+    },
+    episodes: {
+      kind: "integer",
+      default: 160,
+      min: 1,
+      max: 100_000,
+      help: "episodes in all, dealt to the split's tasks in turn",
+    },
+    temperature: { kind: "number", default: 1, min: 1e-2, max: 1e2, help: "divides the logits" },
+    transcripts: {
+      kind: "integer",
+      default: 0,
+      min: 0,
+      max: 1000,
+      help: "episodes to print in full, the first ones",
+    },
+    ...GPU_FLAGS,
+  },
+  async run({ checkpoint, split, preset, episodes, seed, temperature, transcripts, requireGpu }) {
+    const { config, weights_W } = readAgent(checkpoint);
+    const commands = await openCommands({ requireGpu });
+    const gym = compileGym(await openGym(), preset);
+    const parameters = createParameters(commands, config, weights_W);
+    const request = { gym, split, episodes, seed, temperature };
+    const { trajectories, logpGapMax } = await evaluateAgent(commands, parameters, request);
+    if (!Number.isFinite(logpGapMax)) {
+      throw new UserError(
+        `Cannot evaluate ${checkpoint}: its log-probs are not finite, since these weights overflow f32`,
+        1,
+      );
+    }
+    const stats = rolloutStats(trajectories);
+    const texts = trajectories.slice(0, transcripts).map((episode, i) =>
+      formatTranscript(episode, `episode ${i}, ${taskOfEpisode(episode).name}`).join("\n")
+    );
+    const text = [
+      ...formatTable([
+        ["agent", checkpoint],
+        ["played", `${split} tasks of the ${preset} gym, temperature ${temperature}, seed ${seed}`],
+        ["reward", formatRate(stats.reward)],
+        ["tokens", `${stats.actionTokens.toFixed(1)} written by the agent in an episode`],
+        ["hardcode", `${formatRate(stats.hardcode)} of the episodes`],
+        ["logp gap", `${logpGapMax} nats at most between sampler and trainer`],
+        ["adapter", adapterName(commands.gpu)],
+      ]),
+      "",
+      ...formatColumns(STATS_HEADER, [statsRow("all", stats), ...familyRows(trajectories)]),
+      ...texts.map((transcript) => `\n${transcript}`),
+    ].join("\n");
+    return {
+      document: {
+        split,
+        ...stats,
+        logpGapMax,
+        ...(transcripts > 0 && { transcripts: texts }),
+      },
+      text,
+    };
+  },
+});

@@ -1,0 +1,189 @@
+/** `agentrl train`: a training run in a folder, begun or resumed. */
+import { asUserError } from "../../src/run/atomic_file.ts";
+import type { MetricsRow } from "../../src/debug/metrics.ts";
+import { type AlgorithmName, ALGORITHMS } from "../../src/rl/algorithms.ts";
+import { CLONING } from "../../src/rl/base_agent.ts";
+import { type ConfigSources, resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
+import { readAgent } from "../../src/run/agent_file.ts";
+import { type Progress, stderrProgress } from "../../src/run/progress.ts";
+import { checkpointPath, openRunDirectory } from "../../src/run/run_directory.ts";
+import {
+  baseName,
+  baseSource,
+  readSettings,
+  resumeSettings,
+  type RunSettings,
+  writeSettings,
+} from "../../src/run/run_settings.ts";
+import { runTraining, type TrainingOptions } from "../../src/run/training_run.ts";
+import { defineCommand, type Outcome } from "../command.ts";
+import { formatTable } from "../flags.ts";
+import { adapterName, GPU_FLAGS, openCommands } from "../gpu.ts";
+import { formatInterval, formatRate } from "../stats_table.ts";
+
+const ALGORITHM_NAMES = Object.keys(ALGORITHMS) as AlgorithmName[];
+
+function readConfigFile(name: string | undefined): Pick<ConfigSources, "file"> {
+  if (name === undefined) return {};
+  try {
+    return { file: { name, text: Deno.readTextFileSync(name) } };
+  } catch (error) {
+    throw asUserError(error, `Cannot read ${name}`);
+  }
+}
+
+/** Settings of a fresh run. A base agent that cannot be read is refused before anything is written. */
+function freshSettings(sources: ConfigSources, base: string | undefined): RunSettings {
+  const config = resolveConfig(sources);
+  const source = baseSource(base, config);
+  if ("file" in source) readAgent(source.file);
+  return { config, base: source, baseHash: null, adapter: null };
+}
+
+function describeEvaluation({ eval_pass, eval_pass_low = 0, eval_pass_high = 1 }: MetricsRow) {
+  if (eval_pass === undefined) return undefined;
+  const interval = formatInterval({ low: eval_pass_low, high: eval_pass_high });
+  return `held-out pass ${formatRate(eval_pass)} (${interval})`;
+}
+
+function defaultPath({ algorithm, seed }: TrainConfig): string {
+  return `runs/${algorithm}-seed${seed}`;
+}
+
+/** Shows each step, and each evaluation on a line that stays. */
+function stepReporter(progress: Progress, startMs: number, startStep: number) {
+  return (row: MetricsRow, stepsDone: number) => {
+    const evaluation = describeEvaluation(row);
+    if (evaluation !== undefined) progress.log(`step ${row.step}: ${evaluation}`);
+    const perSecond = (stepsDone - startStep) / (performance.now() - startMs) * 1000;
+    const { reward, pass_rate } = row;
+    progress.update(
+      stepsDone,
+      `reward ${formatRate(reward)} pass ${formatRate(pass_rate)} ${perSecond.toFixed(1)}/s`,
+    );
+  };
+}
+
+/** Runs with progress on stderr, and ends early after a first Ctrl-C; a second one ends the process at once. */
+async function runShown(
+  options: Pick<TrainingOptions, "commands" | "directory" | "settings">,
+): Promise<Awaited<ReturnType<typeof runTraining>>> {
+  const { steps } = options.settings.config;
+  let isStopRequested = false;
+  let progress: Progress | undefined;
+  const onSignal = () => {
+    if (isStopRequested) Deno.exit(130);
+    isStopRequested = true;
+    progress?.log("Ctrl-C: finishing this step and saving (once more ends at once)");
+  };
+  const show = (label: string, work: { total: number; alreadyDone: number }) => {
+    progress?.[Symbol.dispose]();
+    return progress = stderrProgress({ label, ...work });
+  };
+  let report: ReturnType<typeof stepReporter> | undefined;
+  try {
+    return await runTraining({
+      ...options,
+      onCloned: (stepsDone) =>
+        (progress ?? show("clone base", { total: CLONING.steps, alreadyDone: 0 })).update(
+          stepsDone,
+        ),
+      onStart: (stepsDone) => {
+        const bar = show("train", { total: steps, alreadyDone: stepsDone });
+        report = stepReporter(bar, performance.now(), stepsDone);
+        Deno.addSignalListener("SIGINT", onSignal);
+      },
+      onStep: (row, stepsDone) => report?.(row, stepsDone),
+      isStopRequested: () => isStopRequested,
+    });
+  } finally {
+    progress?.[Symbol.dispose]();
+    Deno.removeSignalListener("SIGINT", onSignal);
+  }
+}
+
+/** What stands at the end, and the command to type next. */
+function describeResult(
+  { directoryPath, settings, result }: {
+    readonly directoryPath: string;
+    readonly settings: RunSettings;
+    readonly result: Awaited<ReturnType<typeof runTraining>>;
+  },
+): Outcome {
+  const { config, base, adapter } = settings;
+  const { steps, weightsHash, last } = result;
+  const checkpoint = checkpointPath(directoryPath, steps);
+  const isStopped = steps < config.steps;
+  const evaluation = last && describeEvaluation(last);
+  const next = isStopped
+    ? `cli/agentrl train --out ${directoryPath} --resume`
+    : `cli/agentrl eval --checkpoint ${checkpoint} --preset ${config.preset}`;
+  const rows: (readonly [string, string])[] = [
+    ["run", `${directoryPath}: ${config.algorithm}, seed ${config.seed}, base ${baseName(base)}`],
+    ["steps", `${steps} of ${config.steps}${isStopped ? ", stopped" : ""}`],
+    ...(last ? [["reward", `${formatRate(last.reward)} in step ${last.step}`] as const] : []),
+    ...(evaluation ? [["evaluation", evaluation] as const] : []),
+    ["weights", `${weightsHash.slice(0, 16)}… in ${checkpoint}`],
+    ["adapter", adapter ?? "unknown"],
+  ];
+  return {
+    document: { run: directoryPath, steps, weightsHash, last: last ?? null },
+    // The command stands on a line of its own, however long, so that it can be copied.
+    text: [...formatTable(rows), "", `${isStopped ? "Go on with" : "Next"}:`, `  ${next}`].join(
+      "\n",
+    ),
+    ...(isStopped && { exitCode: 130 }),
+  };
+}
+
+/** The command `train`. */
+export const command = defineCommand({
+  flags: {
+    algo: { kind: "string", choices: ALGORITHM_NAMES, help: "the algorithm (default grpo)" },
+    steps: {
+      kind: "integer",
+      min: 1,
+      max: 1_000_000,
+      help: "batches to learn from (default: 80 under reinforce, else 24)",
+    },
+    seed: {
+      kind: "integer",
+      min: 0,
+      max: 2 ** 32 - 1,
+      help: "seed of every random stream (default 0)",
+    },
+    config: { kind: "string", help: "JSON file with keys of the configuration" },
+    set: { kind: "list", help: "key=value of the configuration, such as lr=0.001" },
+    base: {
+      kind: "string",
+      help: "agent to start from: a checkpoint, or plain, rl, untrained, rl:SEED; " +
+        "default: the one that suits the gym, cloned at the start",
+    },
+    out: { kind: "string", help: "the run's folder (default runs/ALGO-seedSEED)" },
+    resume: {
+      kind: "boolean",
+      help: "go on with the run in --out, as far as --steps if that is given",
+    },
+    ...GPU_FLAGS,
+  },
+  async run({ algo, steps, seed, config: file, set: sets, base, out, resume, requireGpu }) {
+    const flags = { algorithm: algo, steps, seed };
+    const sources = { ...readConfigFile(file), flags, sets };
+    const fresh = resume ? undefined : freshSettings(sources, base);
+    const path = out ?? defaultPath(fresh?.config ?? resolveConfig(sources));
+    using directory = openRunDirectory(path, { resume });
+    const stored = fresh ??
+      resumeSettings(readSettings(directory.config), { sources, base, path });
+    const commands = await openCommands({ requireGpu });
+    const adapter = adapterName(commands.gpu);
+    if (stored.adapter !== null && stored.adapter !== adapter) {
+      console.error(
+        `agentrl train: this run began on ${stored.adapter}; on ${adapter} its numbers may differ by rounding`,
+      );
+    }
+    const settings = { ...stored, adapter };
+    writeSettings(directory.config, settings);
+    const result = await runShown({ commands, directory, settings });
+    return describeResult({ directoryPath: path, settings, result });
+  },
+});

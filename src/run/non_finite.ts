@@ -1,0 +1,70 @@
+/** The end of a run whose numbers overflow: which step, which tensor, and where its batch lies. */
+import { UserError } from "../core/errors.ts";
+import { parameterLayout } from "../model/config.ts";
+import { readParameters } from "../model/parameters.ts";
+import type { StepReport, Trainer } from "../rl/trainer.ts";
+import { asUserError } from "./atomic_file.ts";
+import { writeCheckpoint } from "./checkpoint.ts";
+import { type RunDirectory, stepPath } from "./run_directory.ts";
+import { writeTrainBatch } from "./train_batch_file.ts";
+
+/** The minibatch of a step whose loss or gradient is not finite; undefined where all are. */
+function badMinibatch({ update: { minibatches } }: StepReport): number | undefined {
+  const found = minibatches.findIndex(({ gradNorm, statistics }) =>
+    !Number.isFinite(gradNorm) || !Number.isFinite(statistics.loss)
+  );
+  return found < 0 ? undefined : found;
+}
+
+/** The first entry of the gradient that is not finite, as a part of a sentence. */
+async function describeGradient({ learner }: Trainer): Promise<string> {
+  const gradient_W = await learner.readGradient();
+  const at = gradient_W.findIndex((value) => !Number.isFinite(value));
+  if (at < 0) return "every entry of the last gradient is finite";
+  const { ranges } = parameterLayout(learner.parameters.config);
+  const range = ranges.find(({ offset, length }) => at >= offset && at < offset + length);
+  return `the gradient of ${range?.name} is the first that is not finite (${
+    gradient_W[at]
+  } at entry ${at - (range?.offset ?? 0)})`;
+}
+
+/**
+ * Ends a run at a step whose loss or gradient is not finite: saves the step's batch and the weights, which that minibatch left
+ * alone, in the run's `steps/N`.
+ *
+ * @param trainer The trainer after the step.
+ * @param report What it says about the step.
+ * @param directory The run's folder.
+ * @throws {UserError} With exit code 1 when a number of the step is not finite.
+ */
+export async function requireFiniteStep(
+  trainer: Trainer,
+  report: StepReport,
+  directory: RunDirectory,
+): Promise<void> {
+  const bad = badMinibatch(report);
+  if (bad === undefined) return;
+  const { step, batch, update } = report;
+  const { commands, parameters } = trainer.learner;
+  const folder = stepPath(directory.path, step);
+  try {
+    Deno.mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    throw asUserError(error, `Cannot write to ${folder}`);
+  }
+  writeTrainBatch(`${folder}/batch.safetensors`, batch, update);
+  writeCheckpoint(`${folder}/weights.safetensors`, {
+    config: parameters.config,
+    weights_W: await readParameters(commands, parameters),
+    step,
+  });
+  const { statistics, gradNorm } = update.minibatches[bad];
+  throw new UserError(
+    `Step ${step} is not finite: in minibatch ${
+      bad + 1
+    } of ${update.minibatches.length} the loss is ` +
+      `${statistics.loss} and the gradient norm ${gradNorm}; ${await describeGradient(trainer)}. ` +
+      `That minibatch moved no weight; ${folder} holds the batch and the weights`,
+    1,
+  );
+}

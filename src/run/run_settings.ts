@@ -1,0 +1,134 @@
+/** What a run was started with: its config.json, and what a resumed start may ask otherwise. */
+import { z } from "zod";
+import denoConfig from "../../deno.json" with { type: "json" };
+import { UserError } from "../core/errors.ts";
+import { BASE_AGENTS, type BaseAgentName, RL_BASE_SEED } from "../rl/base_agent.ts";
+import { type ConfigSources, parseConfig, resolveConfig, type TrainConfig } from "../rl/config.ts";
+import { readJson, writeJson } from "./run_directory.ts";
+
+/** The agent that a run starts from: one that is cloned for it, or the weights in a file. */
+export type BaseSource =
+  | { readonly kind: BaseAgentName; readonly seed: number }
+  | { readonly file: string };
+
+/** The content of config.json. */
+export interface RunSettings {
+  readonly config: TrainConfig;
+  readonly base: BaseSource;
+  /** SHA-256 of the base agent's weights; null until it is made. */
+  readonly baseHash: string | null;
+  /** The adapter that computes the run; null until it is known. */
+  readonly adapter: string | null;
+}
+
+const BASE_NAMES = Object.keys(BASE_AGENTS) as BaseAgentName[];
+
+/** Keys as they stand in the file. The configuration is checked by its own schema. */
+const settingsSchema = z.object({
+  config: z.record(z.string(), z.unknown()),
+  base: z.union([
+    z.strictObject({ kind: z.enum(BASE_NAMES), seed: z.int().min(0) }),
+    z.strictObject({ file: z.string() }),
+  ]),
+  base_hash: z.string().nullable(),
+  adapter: z.string().nullable(),
+});
+
+/**
+ * The agent that a run starts from.
+ *
+ * @param text A kind (`plain`), a kind and its seed (`rl:3`), or a file; undefined: the kind that suits the preset.
+ * @param config The run's preset decides the kind, and its seed is a plain agent's.
+ * @returns Where the weights come from.
+ */
+export function baseSource(
+  text: string | undefined,
+  config: Pick<TrainConfig, "preset" | "seed">,
+): BaseSource {
+  const [, kind, seed] = /^(plain|rl|untrained)(?::(\d{1,9}))?$/.exec(
+    text ?? (config.preset === "rl" ? "rl" : "plain"),
+  ) ?? [];
+  if (kind === undefined) return { file: text ?? "" };
+  const ownSeed = kind === "rl" ? RL_BASE_SEED : config.seed;
+  return { kind: kind as BaseAgentName, seed: seed === undefined ? ownSeed : Number(seed) };
+}
+
+/** A base agent's name for people: `plain:0`, or the file. */
+export function baseName(base: BaseSource): string {
+  return "file" in base ? base.file : `${base.kind}:${base.seed}`;
+}
+
+/**
+ * Writes config.json, whole or not at all.
+ *
+ * @param path The file.
+ * @param settings Its content.
+ * @throws {UserError} When it cannot be written.
+ */
+export function writeSettings(path: string, settings: RunSettings): void {
+  const { config, base, baseHash, adapter } = settings;
+  writeJson(path, {
+    versions: { agentrl: denoConfig.version, deno: Deno.version.deno },
+    adapter,
+    base,
+    base_hash: baseHash,
+    config,
+  });
+}
+
+/**
+ * Reads config.json.
+ *
+ * @param path The file.
+ * @returns Its content, checked.
+ * @throws {UserError} When it cannot be read, or holds something else.
+ */
+export function readSettings(path: string): RunSettings {
+  const result = settingsSchema.safeParse(readJson(path));
+  if (!result.success) {
+    const [issue] = result.error.issues;
+    throw new UserError(`Cannot use ${path}: ${issue?.path.join(".")}: ${issue?.message}`);
+  }
+  const { config, base, base_hash: baseHash, adapter } = result.data;
+  return { config: parseConfig(config, path), base, baseHash, adapter };
+}
+
+/**
+ * The settings of a run that goes on: its own, with more steps where they are asked for.
+ *
+ * @param stored What the run was started with.
+ * @param asked What this start asks for; keys that it leaves out are the run's.
+ * @param asked.base As `--base` gives it.
+ * @param asked.path The run's folder, for error sentences.
+ * @returns The settings to go on with.
+ * @throws {UserError} When another value than the run's is asked for anything but `steps`.
+ */
+export function resumeSettings(
+  stored: RunSettings,
+  asked: {
+    readonly sources: Omit<ConfigSources, "stored">;
+    readonly base: string | undefined;
+    readonly path: string;
+  },
+): RunSettings {
+  const { sources, base, path } = asked;
+  const config = resolveConfig({ ...sources, stored: stored.config });
+  const other = (Object.keys(config) as (keyof TrainConfig)[]).find((key) =>
+    key !== "steps" && JSON.stringify(config[key]) !== JSON.stringify(stored.config[key])
+  );
+  if (other !== undefined) {
+    throw new UserError(
+      `Cannot resume ${path}: ${other} is ${
+        JSON.stringify(stored.config[other])
+      } in this run, but ` +
+        `${JSON.stringify(config[other])} is asked for; leave it out, or start another run`,
+    );
+  }
+  const ownBase = baseName(stored.base);
+  if (base !== undefined && baseName(baseSource(base, config)) !== ownBase) {
+    throw new UserError(
+      `Cannot resume ${path}: it began with the base agent ${ownBase}, but ${base} is asked for; leave it out`,
+    );
+  }
+  return { ...stored, config };
+}

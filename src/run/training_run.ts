@@ -1,0 +1,225 @@
+/** A training run on disk: the trainer's steps with journal, evaluations and checkpoints, begun or taken up where it stands. */
+import { z } from "zod";
+import { UserError } from "../core/errors.ts";
+import { type MetricsRow, metricsRow } from "../debug/metrics.ts";
+import { isEvaluated } from "../debug/train_logged.ts";
+import type { Commands } from "../gpu/commands.ts";
+import { compileGym } from "../gym/compiled.ts";
+import { type Gym, openGym } from "../gym/gym.ts";
+import { type ModelConfig, TINY_AGENT } from "../model/config.ts";
+import {
+  createParameters,
+  destroyParameters,
+  hashWeights,
+  readParameters,
+} from "../model/parameters.ts";
+import { ALGORITHMS } from "../rl/algorithms.ts";
+import { BASE_AGENTS, makeBaseAgent } from "../rl/base_agent.ts";
+import type { Stages } from "../rl/stages.ts";
+import { type StepReport, Trainer } from "../rl/trainer.ts";
+import { rolloutStats } from "../rollout/rollout_stats.ts";
+import { readAgent } from "./agent_file.ts";
+import { type Checkpoint, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
+import { episodeRows } from "./episode_rows.ts";
+import { dropRowsFrom, Journal, readJournal } from "./journal.ts";
+import { requireFiniteStep } from "./non_finite.ts";
+import { checkpointPath, checkpointSteps, type RunDirectory } from "./run_directory.ts";
+import { type RunSettings, writeSettings } from "./run_settings.ts";
+
+/** What a run is made of. */
+export interface TrainingOptions {
+  readonly commands: Commands;
+  /** The run's folder; where it holds a checkpoint, the run goes on from the latest. */
+  readonly directory: RunDirectory;
+  readonly settings: RunSettings;
+  /** The stages of an update (default: the trainer's own). */
+  readonly stages?: Stages;
+  /** Called while the base agent is cloned. */
+  readonly onCloned?: (stepsDone: number) => void;
+  /** Called before the first step of this start. */
+  readonly onStart?: (stepsDone: number) => void;
+  /** Called after every step, when its row is on disk. */
+  readonly onStep?: (row: MetricsRow, stepsDone: number) => void;
+  /** Asked after every step; true: the run saves itself and ends early. */
+  readonly isStopRequested?: () => boolean;
+}
+
+/** How a run stands when this start ends. */
+export interface TrainingResult {
+  /** Steps done; fewer than configured where it was stopped. */
+  readonly steps: number;
+  readonly weightsHash: string;
+  /** The last row of the metrics; undefined before the first step. */
+  readonly last: MetricsRow | undefined;
+}
+
+/** Episodes of a training task from which the moving baseline starts. */
+const BASELINE_EPISODES_PER_TASK = 16;
+/** Stands for the step in the random stream of those episodes: no step of a run has this number. */
+const BASELINE_DRAW = 2 ** 32 - 1;
+
+const stateSchema = z.object({
+  step: z.int().min(0),
+  adamStep: z.int().min(0),
+  baseline: z.number(),
+});
+
+interface Agent {
+  readonly config: ModelConfig;
+  readonly weights_W: Float32Array<ArrayBuffer>;
+}
+
+/** The agent that a run starts from. */
+async function makeBase(options: TrainingOptions, gym: Gym): Promise<Agent> {
+  const { commands, settings: { base }, onCloned } = options;
+  if ("file" in base) return readAgent(base.file);
+  const weights_W = await makeBaseAgent(commands, {
+    kind: base.kind,
+    gym: compileGym(gym, BASE_AGENTS[base.kind].preset),
+    seed: base.seed,
+    ...(onCloned && { onProgress: onCloned }),
+  });
+  return { config: TINY_AGENT, weights_W };
+}
+
+/** Writes the trainer's whole state. */
+async function saveCheckpoint({ learner, state }: Trainer, path: string): Promise<void> {
+  const { commands, parameters } = learner;
+  writeCheckpoint(checkpointPath(path, state.step), {
+    config: parameters.config,
+    weights_W: await readParameters(commands, parameters),
+    step: state.step,
+    moments: await learner.readMoments(),
+    state: { ...state },
+  });
+}
+
+/** A trainer at step 0 on a fresh base agent, saved. */
+async function beginTrainer(options: TrainingOptions, gym: Gym): Promise<Trainer> {
+  const { commands, directory, settings, stages } = options;
+  const { config } = settings;
+  const agent = await makeBase(options, gym);
+  writeSettings(directory.config, { ...settings, baseHash: await hashWeights(agent.weights_W) });
+  const trainer = new Trainer({
+    commands,
+    parameters: createParameters(commands, agent.config, agent.weights_W),
+    gym: compileGym(gym, config.preset),
+    config,
+    ...(stages && { stages }),
+    reference_W: agent.weights_W,
+  });
+  if (!ALGORITHMS[config.algorithm].grouped) {
+    const episodes = await trainer.evaluate({
+      split: "train",
+      episodesPerTask: BASELINE_EPISODES_PER_TASK,
+      step: BASELINE_DRAW,
+    });
+    trainer.setBaseline(rolloutStats(episodes).passRate);
+  }
+  await saveCheckpoint(trainer, directory.path);
+  return trainer;
+}
+
+function parseState({ state }: Checkpoint, path: string) {
+  const result = stateSchema.safeParse(state);
+  if (result.success) return result.data;
+  throw new UserError(`Cannot resume from ${path}: it holds no trainer's state`);
+}
+
+/** The trainer as a checkpoint left it; rows of later steps are dropped, since those steps are done again. */
+function resumeTrainer(options: TrainingOptions, gym: Gym, step: number): Trainer {
+  const { commands, directory, settings: { config }, stages } = options;
+  const path = checkpointPath(directory.path, step);
+  const checkpoint = readCheckpoint(path);
+  if (checkpoint.moments === undefined) {
+    throw new UserError(`Cannot resume from ${path}: it holds no optimizer's moments`);
+  }
+  [directory.metrics, directory.episodes].forEach((journal) => dropRowsFrom(journal, step));
+  const trainer = new Trainer({
+    commands,
+    parameters: createParameters(commands, checkpoint.config, checkpoint.weights_W),
+    gym: compileGym(gym, config.preset),
+    config,
+    ...(stages && { stages }),
+    reference_W: readCheckpoint(checkpointPath(directory.path, 0)).weights_W,
+    state: parseState(checkpoint, path),
+  });
+  trainer.learner.writeMoments(...checkpoint.moments);
+  return trainer;
+}
+
+/** True at every `every`-th count; `every` 0: never. */
+function isDue(count: number, every: number): boolean {
+  return every > 0 && count % every === 0;
+}
+
+/** Held-out episodes, where the step is evaluated. */
+async function evaluateStep(trainer: Trainer, { step }: StepReport) {
+  const { evalEpisodesPerTask: episodesPerTask } = trainer.config;
+  return isEvaluated(step, trainer.config)
+    ? await trainer.evaluate({ split: "heldout", episodesPerTask })
+    : undefined;
+}
+
+/** Steps until the end, or until a stop is asked for. */
+async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<void> {
+  const { directory, onStep, isStopRequested } = options;
+  const { steps, episodesEvery, checkpointEvery } = trainer.config;
+  using metrics = new Journal(directory.metrics);
+  using episodes = new Journal(directory.episodes);
+  for (let isOver = trainer.state.step >= steps; !isOver;) {
+    const report = await trainer.step();
+    const row = metricsRow(report, { evaluation: await evaluateStep(trainer, report) });
+    metrics.append({ ...row });
+    if (isDue(report.step, episodesEvery)) {
+      episodeRows(report.step, report.batch).forEach((episode) => episodes.append(episode));
+    }
+    await requireFiniteStep(trainer, report, directory);
+    // A signal is heard only between two turns of the event loop, and a step may end within one.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    const { step: done } = trainer.state;
+    isOver = done >= steps || isStopRequested?.() === true;
+    if (isOver || isDue(done, checkpointEvery)) {
+      metrics.sync();
+      episodes.sync();
+      await saveCheckpoint(trainer, directory.path);
+    }
+    onStep?.(row, done);
+  }
+}
+
+/**
+ * Trains until the configured number of steps is done, or until a stop is asked for. A run that was stopped or killed at any moment and
+ * taken up again has, on the same adapter, the bits of a run that was not.
+ *
+ * @param options The run.
+ * @returns How it stands.
+ * @throws {UserError} When a file cannot be read or written, or with exit code 1 when a loss or gradient is not finite.
+ * @throws {DeviceLostError} When the device is gone; the run can be resumed.
+ */
+export async function runTraining(options: TrainingOptions): Promise<TrainingResult> {
+  const { commands, directory, settings, onStart } = options;
+  const gym = await openGym();
+  const latest = checkpointSteps(directory.path).at(-1);
+  if (latest !== undefined && latest > settings.config.steps) {
+    throw new UserError(
+      `Cannot resume ${directory.path} to ${settings.config.steps} steps: it has ${latest} behind it`,
+    );
+  }
+  const trainer = latest === undefined
+    ? await beginTrainer(options, gym)
+    : resumeTrainer(options, gym, latest);
+  const { parameters } = trainer.learner;
+  try {
+    onStart?.(trainer.state.step);
+    await trainSteps(trainer, options);
+    return {
+      steps: trainer.state.step,
+      weightsHash: await hashWeights(await readParameters(commands, parameters)),
+      last: readJournal(directory.metrics).at(-1) as MetricsRow | undefined,
+    };
+  } finally {
+    trainer.destroy();
+    destroyParameters(parameters);
+  }
+}
