@@ -1,0 +1,103 @@
+/** `agentrl lab`: the experiments, each beside the numbers that it reproduces. */
+import denoConfig from "../../deno.json" with { type: "json" };
+import { EXPERIMENTS } from "../../src/lab/experiments.ts";
+import type { Cell, LabCheck, ResultTable } from "../../src/lab/experiment.ts";
+import { type LabProgress, type LabRecord, runLab, selectExperiments } from "../../src/lab/lab.ts";
+import { formatDuration, stderrProgress } from "../../src/run/progress.ts";
+import { defineCommand } from "../command.ts";
+import { formatTable } from "../flags.ts";
+import { adapterName, GPU_FLAGS, openCommands } from "../gpu.ts";
+import { formatColumns } from "../table.ts";
+
+/** Four digits: as many as the tutorial prints. */
+function formatCell(cell: Cell): string {
+  if (cell === null) return "-";
+  return typeof cell === "number" ? String(Number(cell.toPrecision(4))) : cell;
+}
+
+function tableLines({ title, columns, rows }: ResultTable): string[] {
+  const header = columns.map((column, i) => {
+    const isText = rows.some((row) => typeof row[i] === "string" && !/^[-\d.]+$/.test(row[i]));
+    return isText ? column : ` ${column}`;
+  });
+  const lines = formatColumns(header, rows.map((row) => row.map(formatCell)));
+  return ["", `  ${title}:`, ...lines.map((line) => `    ${line}`)];
+}
+
+function checkLine({ requirement, value, holds }: LabCheck): string {
+  return `  ${holds ? "holds" : "FAILS"}  ${requirement} (${formatCell(value)})`;
+}
+
+function recordLines(record: LabRecord): string[] {
+  const { experiment, variant, quick, title, shows, tables, checks } = record;
+  const marks = [variant === null ? "" : `variant ${variant}`, quick ? "quick: smaller sizes" : ""];
+  const marked = marks.filter((mark) => mark !== "").map((mark) => ` [${mark}]`).join("");
+  return [
+    `${experiment}${marked}`,
+    ...formatTable([["", title], ["", shows]]).map((line) => `  ${line.trimStart()}`),
+    ...tables.flatMap(tableLines),
+    "",
+    ...checks.map(checkLine),
+    "",
+  ];
+}
+
+function verdict({ checks }: LabRecord): string {
+  const held = checks.filter(({ holds }) => holds).length;
+  return checks.length === 0 ? "no checks" : `${held} of ${checks.length} checks hold`;
+}
+
+function progressNote({ name, note, remaining }: LabProgress): string {
+  const next = remaining.length === 0 ? "the last one" : `then ${remaining.join(", ")}`;
+  return `${name}${note === "" ? "" : `: ${note}`} | ${next}`;
+}
+
+/** The command `lab`. */
+export const command = defineCommand({
+  flags: {
+    ...GPU_FLAGS,
+    quick: { kind: "boolean", help: "smaller sizes, for a first look at all of them" },
+    variant: { kind: "string", help: "a changed assumption; without names: of all that have it" },
+    out: { kind: "string", default: "runs/lab", help: "folder of the results" },
+    fresh: { kind: "boolean", help: "run also what is finished there already" },
+    list: { kind: "boolean", help: "name the experiments and their variants" },
+  },
+  positionals: ["[EXPERIMENT…]"],
+  async run(flags, names) {
+    const { quick, variant, out, fresh, seed } = flags;
+    const experiments = selectExperiments(EXPERIMENTS, names, variant);
+    if (flags.list) {
+      const rows = experiments.flatMap(({ name, title, variants }) => [
+        [name, title] as const,
+        ...Object.entries(variants).map(([key, text]) => [`  ${key}`, text] as const),
+      ]);
+      const document = experiments.map(({ name, title, variants }) => ({ name, title, variants }));
+      return { document, text: formatTable(rows).join("\n") };
+    }
+    const commands = await openCommands(flags);
+    const adapter = adapterName(commands.gpu);
+    using progress = stderrProgress({ label: "lab", total: experiments.length, alreadyDone: 0 });
+    const records = await runLab({
+      experiments,
+      commands,
+      identity: { seed, quick, version: denoConfig.version, adapter },
+      variant,
+      out,
+      fresh,
+      onProgress: (state) => progress.update(state.done, progressNote(state)),
+      onRecord: (record, isNew) =>
+        progress.log(
+          `${record.experiment}: ${verdict(record)}` +
+            (isNew ? ` (${formatDuration(record.durationMs)})` : `, from ${out}`),
+        ),
+    });
+    // What is smaller than the tutorial's sizes may miss its numbers by chance.
+    const failed = !quick && records.some(({ checks }) => checks.some(({ holds }) => !holds));
+    const text = records.flatMap(recordLines);
+    return {
+      document: { seed, quick, adapter, out, experiments: records },
+      text: [...text, `adapter: ${adapter}; seed ${seed}; results in ${out}`].join("\n"),
+      exitCode: failed ? 1 : 0,
+    };
+  },
+});
