@@ -1,5 +1,6 @@
 /** `agentrl train`: a training run in a folder, begun or resumed. */
 import { asUserError } from "../../src/run/atomic_file.ts";
+import { FAULT_NAMES, faultConfig, type FaultName } from "../../src/debug/faults.ts";
 import type { MetricsRow } from "../../src/debug/metrics.ts";
 import { type AlgorithmName, ALGORITHMS } from "../../src/rl/algorithms.ts";
 import { CLONING } from "../../src/rl/base_agent.ts";
@@ -33,11 +34,14 @@ function readConfigFile(name: string | undefined): Pick<ConfigSources, "file"> {
 }
 
 /** Settings of a fresh run. A base agent that cannot be read is refused before anything is written. */
-function freshSettings(sources: ConfigSources, base: string | undefined): RunSettings {
+function freshSettings(
+  sources: ConfigSources,
+  { base, bug }: { readonly base: string | undefined; readonly bug: FaultName | undefined },
+): RunSettings {
   const config = resolveConfig(sources);
   const source = baseSource(base, config);
   if ("file" in source) readAgent(source.file);
-  return { config, base: source, baseHash: null, adapter: null };
+  return { config, base: source, bug: bug ?? null, baseHash: null, adapter: null };
 }
 
 function describeEvaluation({ eval_pass, eval_pass_low = 0, eval_pass_high = 1 }: MetricsRow) {
@@ -66,7 +70,7 @@ function stepReporter(progress: Progress, startMs: number, startStep: number) {
 
 /** Runs with progress on stderr, and ends early after a first Ctrl-C; a second one ends the process at once. */
 async function runShown(
-  options: Pick<TrainingOptions, "commands" | "directory" | "settings">,
+  options: Pick<TrainingOptions, "commands" | "directory" | "settings" | "ignoreChecks">,
 ): Promise<Awaited<ReturnType<typeof runTraining>>> {
   const { steps } = options.settings.config;
   let isStopRequested = false;
@@ -159,6 +163,8 @@ export const command = defineCommand({
       help: "agent to start from: a checkpoint, or plain, rl, untrained, rl:SEED; " +
         "default: the one that suits the gym, cloned at the start",
     },
+    bug: { kind: "string", choices: FAULT_NAMES, help: "a fault on purpose" },
+    noGate: { kind: "boolean", help: "begin although an invariant is violated" },
     out: { kind: "string", help: "the run's folder (default runs/ALGO-seedSEED)" },
     resume: {
       kind: "boolean",
@@ -166,14 +172,20 @@ export const command = defineCommand({
     },
     ...GPU_FLAGS,
   },
-  async run({ algo, steps, seed, config: file, set: sets, base, out, resume, requireGpu }) {
-    const flags = { algorithm: algo, steps, seed };
-    const sources = { ...readConfigFile(file), flags, sets };
-    const fresh = resume ? undefined : freshSettings(sources, base);
+  async run(
+    { algo, steps, seed, config: file, set: sets, base, bug, noGate, out, resume, requireGpu },
+  ) {
+    const ofBug = resume ? {} : faultConfig(bug);
+    const sources = {
+      ...readConfigFile(file),
+      flags: { ...ofBug, algorithm: algo, steps, seed },
+      sets,
+    };
+    const fresh = resume ? undefined : freshSettings(sources, { base, bug });
     const path = out ?? defaultPath(fresh?.config ?? resolveConfig(sources));
     using directory = openRunDirectory(path, { resume });
     const stored = fresh ??
-      resumeSettings(readSettings(directory.config), { sources, base, path });
+      resumeSettings(readSettings(directory.config), { sources, base, bug, path });
     const commands = await openCommands({ requireGpu });
     const adapter = adapterName(commands.gpu);
     if (stored.adapter !== null && stored.adapter !== adapter) {
@@ -181,9 +193,9 @@ export const command = defineCommand({
         `agentrl train: this run began on ${stored.adapter}; on ${adapter} its numbers may differ by rounding`,
       );
     }
-    const settings = { ...stored, adapter };
+    const settings = { ...stored, adapter: stored.adapter ?? adapter };
     writeSettings(directory.config, settings);
-    const result = await runShown({ commands, directory, settings });
+    const result = await runShown({ commands, directory, settings, ignoreChecks: noGate });
     return describeResult({ directoryPath: path, settings, result });
   },
 });

@@ -1,6 +1,6 @@
 /** The catalogue of failures: every run by name, with the healthy run that it is compared with. */
 import { resolveConfig, type TrainConfig } from "../rl/config.ts";
-import { type Fault, type FaultName, FAULTS } from "./faults.ts";
+import { faultConfig, type FaultName } from "./faults.ts";
 
 /** A run of the catalogue. */
 export interface CatalogueRun {
@@ -52,8 +52,7 @@ export type CatalogueName = keyof typeof CATALOGUE;
  */
 export function catalogueConfig(name: CatalogueName, seed: number): TrainConfig {
   const { fault, steps, config }: CatalogueRun = CATALOGUE[name];
-  const ofFault: Fault | undefined = fault && FAULTS[fault];
   return resolveConfig({
-    flags: { algorithm: "grpo", seed, steps, ...ofFault?.config, ...config },
+    flags: { algorithm: "grpo", seed, steps, ...faultConfig(fault), ...config },
   });
 }

@@ -232,11 +232,19 @@ export const FURTHER_FAULTS = [
 /**
  * The stages of a trainer with a fault: the healthy ones with recomputed old log-probs, then the fault's own.
  *
- * @param name The fault; undefined gives the trainer itself. A configuration fault leaves every stage as it is.
+ * @param name The fault; undefined, or a configuration, gives a trainer that equals the healthy one bit for bit.
  * @returns Stages for one trainer. Those of `stale_sampler` remember weights, and forget them when a run is resumed.
  */
 export function faultyStages(name: FaultName | undefined): Stages {
   const fault: Fault | undefined = name && FAULTS[name];
-  if (!fault?.stages) return HEALTHY_STAGES;
-  return { ...HEALTHY_STAGES, oldLogp: recomputedOldLogp, ...fault.stages() };
+  return { ...HEALTHY_STAGES, oldLogp: recomputedOldLogp, ...fault?.stages?.() };
 }
+
+/** What a fault sets in the configuration; nothing without one. */
+export function faultConfig(name: FaultName | undefined): Partial<TrainConfig> {
+  const fault: Fault | undefined = name && FAULTS[name];
+  return fault?.config ?? {};
+}
+
+/** The names of all failures. */
+export const FAULT_NAMES = Object.keys(FAULTS) as FaultName[];

@@ -31,7 +31,6 @@ export async function trainLogged(
       ? await trainer.evaluate({
         split: "heldout",
         episodesPerTask: config.evalEpisodesPerTask,
-        step: report.step,
       })
       : undefined;
     const row = metricsRow(report, { evaluation });

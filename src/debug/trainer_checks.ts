@@ -1,7 +1,7 @@
 /** The invariants of this project's trainer: answers the checks by the trainer's own stages, on scratch copies of its weights. */
 import type { Commands } from "../gpu/commands.ts";
 import type { CompiledGym } from "../gym/compiled.ts";
-import { TINY_AGENT } from "../model/config.ts";
+import type { ModelConfig } from "../model/config.ts";
 import { createParameters, destroyParameters, readParameters } from "../model/parameters.ts";
 import type { TrainConfig } from "../rl/config.ts";
 import { onePass, type Stages } from "../rl/stages.ts";
@@ -21,10 +21,13 @@ import {
 export interface CheckRequest {
   readonly gym: CompiledGym;
   readonly config: TrainConfig;
+  readonly model: ModelConfig;
   /** The weights [W] before any training; the KL reference starts from them, too. */
   readonly weights_W: Float32Array<ArrayBuffer>;
   /** The stages of the run, made anew for each scratch trainer. */
   readonly stages: () => Stages;
+  /** The moving baseline before the first step (default 0), for algorithms without groups. */
+  readonly baseline?: number;
 }
 
 /** Runs `work` on a trainer with weights and an optimizer of its own. */
@@ -33,20 +36,16 @@ async function withScratch<T>(
   request: CheckRequest,
   work: (trainer: Trainer) => Promise<T>,
 ): Promise<T> {
-  const { gym, config, weights_W, stages } = request;
-  const parameters = createParameters(commands, TINY_AGENT, weights_W);
+  const { gym, config, model, weights_W, stages, baseline = 0 } = request;
+  const parameters = createParameters(commands, model, weights_W);
   const trainer = new Trainer({ commands, parameters, gym, config, stages: stages() });
+  trainer.setBaseline(baseline);
   try {
     return await work(trainer);
   } finally {
     trainer.destroy();
     destroyParameters(parameters);
   }
-}
-
-/** The batch behind so many columns of padding. */
-function pad({ trajectories, groupId_B }: TrainBatch, padColumns: number): TrainBatch {
-  return collate(trajectories, { groupId_B, vocabSize: TINY_AGENT.vocabSize, padColumns });
 }
 
 async function lossInputs(trainer: Trainer, batch: TrainBatch): Promise<LossInputs> {
@@ -95,19 +94,18 @@ function checkable(
   },
 ): CheckableTrainer {
   const { request, trainer, batch, prepared } = options;
-  const { config, weights_W } = request;
+  const { config, weights_W, baseline = 0, model: { vocabSize } } = request;
+  const { trajectories, groupId_B } = batch;
   return {
-    episodes: batch.trajectories.map((trajectory) => ({
-      ...trajectory,
-      problem: trajectory.info.task,
-    })),
-    groupId_B: ALGORITHMS[config.algorithm].grouped ? batch.groupId_B : undefined,
+    episodes: trajectories.map((trajectory) => ({ ...trajectory, problem: trajectory.info.task })),
+    groupId_B: ALGORITHMS[config.algorithm].grouped ? groupId_B : undefined,
     stepsPerUpdate: config.epochs * config.minibatches,
     logpTolerance: 0,
     lossInputs: (padColumns) =>
-      lossInputs(trainer, padColumns === 0 ? batch : pad(batch, padColumns)),
-    advantages: (groupId_B) =>
-      trainer.stages.advantages({ ...batch, groupId_B }, { config, baseline: 0 }).advantage_B,
+      lossInputs(trainer, collate(trajectories, { groupId_B, vocabSize, padColumns })),
+    advantages: (groups_B) =>
+      trainer.stages.advantages({ ...batch, groupId_B: groups_B }, { config, baseline })
+        .advantage_B,
     gradient: async (kind) => {
       const accumulate = kind === "one-pass" ? { accumulate: onePass } : {};
       return (await trainer.lossAndGradient(batch, { prepared, ...accumulate })).gradient_W;

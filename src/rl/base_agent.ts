@@ -52,7 +52,7 @@ export const BASE_AGENTS = {
 } as const satisfies Record<string, BaseAgentKind>;
 
 /** Seed of the `rl` agent that runs begin with where none is named: the same for all training seeds, so that runs compare. */
-export const RL_BASE_SEED = 0;
+export const RL_BASE_SEED = 2;
 
 /** Name of a kind of base agent. */
 export type BaseAgentName = keyof typeof BASE_AGENTS;

@@ -2,9 +2,10 @@
 import { z } from "zod";
 import denoConfig from "../../deno.json" with { type: "json" };
 import { UserError } from "../core/errors.ts";
+import { FAULT_NAMES, type FaultName } from "../debug/faults.ts";
 import { BASE_AGENTS, type BaseAgentName, RL_BASE_SEED } from "../rl/base_agent.ts";
 import { type ConfigSources, parseConfig, resolveConfig, type TrainConfig } from "../rl/config.ts";
-import { readJson, writeJson } from "./run_directory.ts";
+import { checkpointSteps, readJson, writeJson } from "./run_directory.ts";
 
 /** The agent that a run starts from: one that is cloned for it, or the weights in a file. */
 export type BaseSource =
@@ -15,6 +16,8 @@ export type BaseSource =
 export interface RunSettings {
   readonly config: TrainConfig;
   readonly base: BaseSource;
+  /** The fault that its trainer has on purpose; null: none. */
+  readonly bug: FaultName | null;
   /** SHA-256 of the base agent's weights; null until it is made. */
   readonly baseHash: string | null;
   /** The adapter that computes the run; null until it is known. */
@@ -30,6 +33,7 @@ const settingsSchema = z.object({
     z.strictObject({ kind: z.enum(BASE_NAMES), seed: z.int().min(0) }),
     z.strictObject({ file: z.string() }),
   ]),
+  bug: z.enum(FAULT_NAMES).nullable().default(null),
   base_hash: z.string().nullable(),
   adapter: z.string().nullable(),
 });
@@ -66,11 +70,12 @@ export function baseName(base: BaseSource): string {
  * @throws {UserError} When it cannot be written.
  */
 export function writeSettings(path: string, settings: RunSettings): void {
-  const { config, base, baseHash, adapter } = settings;
+  const { config, base, bug, baseHash, adapter } = settings;
   writeJson(path, {
     versions: { agentrl: denoConfig.version, deno: Deno.version.deno },
     adapter,
     base,
+    bug,
     base_hash: baseHash,
     config,
   });
@@ -89,8 +94,8 @@ export function readSettings(path: string): RunSettings {
     const [issue] = result.error.issues;
     throw new UserError(`Cannot use ${path}: ${issue?.path.join(".")}: ${issue?.message}`);
   }
-  const { config, base, base_hash: baseHash, adapter } = result.data;
-  return { config: parseConfig(config, path), base, baseHash, adapter };
+  const { config, base, bug, base_hash: baseHash, adapter } = result.data;
+  return { config: parseConfig(config, path), base, bug, baseHash, adapter };
 }
 
 /**
@@ -101,17 +106,18 @@ export function readSettings(path: string): RunSettings {
  * @param asked.base As `--base` gives it.
  * @param asked.path The run's folder, for error sentences.
  * @returns The settings to go on with.
- * @throws {UserError} When another value than the run's is asked for anything but `steps`.
+ * @throws {UserError} When another value than the run's is asked for anything but `steps`, or fewer steps than are done.
  */
 export function resumeSettings(
   stored: RunSettings,
   asked: {
     readonly sources: Omit<ConfigSources, "stored">;
     readonly base: string | undefined;
+    readonly bug: FaultName | undefined;
     readonly path: string;
   },
 ): RunSettings {
-  const { sources, base, path } = asked;
+  const { sources, base, bug, path } = asked;
   const config = resolveConfig({ ...sources, stored: stored.config });
   const other = (Object.keys(config) as (keyof TrainConfig)[]).find((key) =>
     key !== "steps" && JSON.stringify(config[key]) !== JSON.stringify(stored.config[key])
@@ -124,10 +130,23 @@ export function resumeSettings(
         `${JSON.stringify(config[other])} is asked for; leave it out, or start another run`,
     );
   }
+  const stepsDone = checkpointSteps(path).at(-1) ?? 0;
+  if (config.steps < stepsDone) {
+    throw new UserError(
+      `Cannot resume ${path} to ${config.steps} steps: it has ${stepsDone} behind it`,
+    );
+  }
   const ownBase = baseName(stored.base);
   if (base !== undefined && baseName(baseSource(base, config)) !== ownBase) {
     throw new UserError(
       `Cannot resume ${path}: it began with the base agent ${ownBase}, but ${base} is asked for; leave it out`,
+    );
+  }
+  if (bug !== undefined && bug !== stored.bug) {
+    throw new UserError(
+      `Cannot resume ${path}: it runs ${
+        stored.bug === null ? "without a fault" : `with the fault ${stored.bug}`
+      }, but ${bug} is asked for; leave it out`,
     );
   }
   return { ...stored, config };

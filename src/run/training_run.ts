@@ -1,7 +1,10 @@
 /** A training run on disk: the trainer's steps with journal, evaluations and checkpoints, begun or taken up where it stands. */
 import { z } from "zod";
 import { UserError } from "../core/errors.ts";
+import { faultyStages } from "../debug/faults.ts";
+import { type CheckResult, violated } from "../debug/invariants.ts";
 import { type MetricsRow, metricsRow } from "../debug/metrics.ts";
+import { runChecks } from "../debug/trainer_checks.ts";
 import { isEvaluated } from "../debug/train_logged.ts";
 import type { Commands } from "../gpu/commands.ts";
 import { compileGym } from "../gym/compiled.ts";
@@ -15,11 +18,12 @@ import {
 } from "../model/parameters.ts";
 import { ALGORITHMS } from "../rl/algorithms.ts";
 import { BASE_AGENTS, makeBaseAgent } from "../rl/base_agent.ts";
-import type { Stages } from "../rl/stages.ts";
+import { HEALTHY_STAGES, type Stages } from "../rl/stages.ts";
 import { type StepReport, Trainer } from "../rl/trainer.ts";
 import { rolloutStats } from "../rollout/rollout_stats.ts";
 import { readAgent } from "./agent_file.ts";
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
+import { writeChecks } from "./checks_file.ts";
 import { episodeRows } from "./episode_rows.ts";
 import { dropRowsFrom, Journal, readJournal } from "./journal.ts";
 import { requireFiniteStep } from "./non_finite.ts";
@@ -32,8 +36,8 @@ export interface TrainingOptions {
   /** The run's folder; where it holds a checkpoint, the run goes on from the latest. */
   readonly directory: RunDirectory;
   readonly settings: RunSettings;
-  /** The stages of an update (default: the trainer's own). */
-  readonly stages?: Stages;
+  /** True: violated invariants are written down, and the run begins all the same. */
+  readonly ignoreChecks?: boolean;
   /** Called while the base agent is cloned. */
   readonly onCloned?: (stepsDone: number) => void;
   /** Called before the first step of this start. */
@@ -94,18 +98,40 @@ async function saveCheckpoint({ learner, state }: Trainer, path: string): Promis
   });
 }
 
-/** A trainer at step 0 on a fresh base agent, saved. */
-async function beginTrainer(options: TrainingOptions, gym: Gym): Promise<Trainer> {
-  const { commands, directory, settings, stages } = options;
+/** The stages of a run's updates. */
+function stagesOf({ bug }: RunSettings): Stages {
+  return bug === null ? HEALTHY_STAGES : faultyStages(bug);
+}
+
+/** Writes the verdicts of the invariants, and lets no run begin that violates one. */
+function passGate(results: readonly CheckResult[], options: TrainingOptions): void {
+  const { directory, ignoreChecks = false } = options;
+  writeChecks(directory.checks, results);
+  const broken = violated(results);
+  if (broken.length === 0 || ignoreChecks) return;
+  const list = broken.map(({ id, name, value }) => `${id} ${name} (${value?.toPrecision(3)})`).join(
+    ", ",
+  );
+  throw new UserError(
+    `Cannot train: before the first step the trainer violates ${list}; ` +
+      `see ${directory.checks}, or go on with --resume --no-gate`,
+    1,
+  );
+}
+
+/** A trainer at step 0 on a fresh base agent, checked and saved. */
+async function beginTrainer(options: TrainingOptions, openedGym: Gym): Promise<Trainer> {
+  const { commands, directory, settings } = options;
   const { config } = settings;
-  const agent = await makeBase(options, gym);
+  const agent = await makeBase(options, openedGym);
   writeSettings(directory.config, { ...settings, baseHash: await hashWeights(agent.weights_W) });
+  const gym = compileGym(openedGym, config.preset);
   const trainer = new Trainer({
     commands,
     parameters: createParameters(commands, agent.config, agent.weights_W),
-    gym: compileGym(gym, config.preset),
+    gym,
     config,
-    ...(stages && { stages }),
+    stages: stagesOf(settings),
     reference_W: agent.weights_W,
   });
   if (!ALGORITHMS[config.algorithm].grouped) {
@@ -116,6 +142,13 @@ async function beginTrainer(options: TrainingOptions, gym: Gym): Promise<Trainer
     });
     trainer.setBaseline(rolloutStats(episodes).passRate);
   }
+  const { baseline } = trainer.state;
+  const stages = () => stagesOf(settings);
+  const { config: model, weights_W } = agent;
+  passGate(
+    await runChecks(commands, { gym, config, model, weights_W, stages, baseline }),
+    options,
+  );
   await saveCheckpoint(trainer, directory.path);
   return trainer;
 }
@@ -128,7 +161,8 @@ function parseState({ state }: Checkpoint, path: string) {
 
 /** The trainer as a checkpoint left it; rows of later steps are dropped, since those steps are done again. */
 function resumeTrainer(options: TrainingOptions, gym: Gym, step: number): Trainer {
-  const { commands, directory, settings: { config }, stages } = options;
+  const { commands, directory, settings } = options;
+  const { config } = settings;
   const path = checkpointPath(directory.path, step);
   const checkpoint = readCheckpoint(path);
   if (checkpoint.moments === undefined) {
@@ -140,7 +174,7 @@ function resumeTrainer(options: TrainingOptions, gym: Gym, step: number): Traine
     parameters: createParameters(commands, checkpoint.config, checkpoint.weights_W),
     gym: compileGym(gym, config.preset),
     config,
-    ...(stages && { stages }),
+    stages: stagesOf(settings),
     reference_W: readCheckpoint(checkpointPath(directory.path, 0)).weights_W,
     state: parseState(checkpoint, path),
   });
@@ -194,18 +228,14 @@ async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<v
  *
  * @param options The run.
  * @returns How it stands.
- * @throws {UserError} When a file cannot be read or written, or with exit code 1 when a loss or gradient is not finite.
+ * @throws {UserError} When a file cannot be read or written, or with exit code 1 when an invariant is violated before the first step or
+ * a loss or gradient is not finite.
  * @throws {DeviceLostError} When the device is gone; the run can be resumed.
  */
 export async function runTraining(options: TrainingOptions): Promise<TrainingResult> {
-  const { commands, directory, settings, onStart } = options;
+  const { commands, directory, onStart } = options;
   const gym = await openGym();
   const latest = checkpointSteps(directory.path).at(-1);
-  if (latest !== undefined && latest > settings.config.steps) {
-    throw new UserError(
-      `Cannot resume ${directory.path} to ${settings.config.steps} steps: it has ${latest} behind it`,
-    );
-  }
   const trainer = latest === undefined
     ? await beginTrainer(options, gym)
     : resumeTrainer(options, gym, latest);

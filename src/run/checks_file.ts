@@ -1,0 +1,52 @@
+/** checks.json: the verdicts of the invariants before a run's first step. */
+import { z } from "zod";
+import { UserError } from "../core/errors.ts";
+import type { CheckResult } from "../debug/invariants.ts";
+import { readJson, writeJson } from "./run_directory.ts";
+
+const checksSchema = z.object({
+  checks: z.array(z.object({
+    id: z.int().min(1),
+    name: z.string(),
+    value: z.number().nullable(),
+    relation: z.enum(["<=", ">"]),
+    bound: z.number(),
+    bound_reason: z.string(),
+    verdict: z.enum(["holds", "violated", "not-applicable"]),
+    reason: z.string(),
+  })),
+});
+
+/**
+ * Writes checks.json, whole or not at all. A value that is no number becomes null; its verdict is `violated`.
+ *
+ * @param path The file.
+ * @param results The verdicts.
+ * @throws {UserError} When it cannot be written.
+ */
+export function writeChecks(path: string, results: readonly CheckResult[]): void {
+  const checks = results.map(({ boundReason, ...result }) => ({
+    ...result,
+    bound_reason: boundReason,
+  }));
+  writeJson(path, { checks });
+}
+
+/**
+ * Reads checks.json.
+ *
+ * @param path The file.
+ * @returns The verdicts.
+ * @throws {UserError} When it cannot be read, or holds something else.
+ */
+export function readChecks(path: string): CheckResult[] {
+  const result = checksSchema.safeParse(readJson(path));
+  if (!result.success) {
+    const [issue] = result.error.issues;
+    throw new UserError(`Cannot use ${path}: ${issue?.path.join(".")}: ${issue?.message}`);
+  }
+  return result.data.checks.map(({ bound_reason: boundReason, ...check }) => ({
+    ...check,
+    boundReason,
+  }));
+}
