@@ -1,4 +1,5 @@
 /** Files that appear whole or not at all: written under a temporary name in the same folder, synced, renamed. */
+import { dirname } from "node:path";
 import { UserError } from "../core/errors.ts";
 
 function writeWhole(path: string, parts: Iterable<Uint8Array>): void {
@@ -43,6 +44,30 @@ export function writeFilePartsAtomic(path: string, parts: Iterable<Uint8Array>):
 export function writeFileAtomic(path: string, content: string | Uint8Array): void {
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
   writeFilePartsAtomic(path, [bytes]);
+}
+
+/**
+ * Refuses a path whose folder is missing, before the work whose result shall be written there.
+ *
+ * @param path Where a file shall go.
+ * @throws {UserError} When its folder is missing, or the path is a folder itself.
+ */
+export function requireFolderOf(path: string): void {
+  try {
+    if (!Deno.statSync(dirname(path)).isDirectory) throw new Deno.errors.NotADirectory();
+    if (isFolder(path)) throw new Deno.errors.IsADirectory();
+  } catch (error) {
+    throw asUserError(error, `Cannot write ${path}`);
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
 }
 
 function removeIfThere(path: string): void {

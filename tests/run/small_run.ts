@@ -1,0 +1,66 @@
+/** A small training run in a folder: few episodes and steps, from the golden base agent, in this process. */
+import type { Commands } from "../../src/gpu/commands.ts";
+import { resolveConfig } from "../../src/rl/config.ts";
+import { openRunDirectory } from "../../src/run/run_directory.ts";
+import {
+  readSettings,
+  resumeSettings,
+  type RunSettings,
+  writeSettings,
+} from "../../src/run/run_settings.ts";
+import {
+  runTraining,
+  type TrainingOptions,
+  type TrainingResult,
+} from "../../src/run/training_run.ts";
+import { golden } from "../e2e/command_line.ts";
+
+/** GRPO with a KL term, so that a resumed run also needs the weights of its start. */
+export const SMALL_SETS = [
+  "problems=2",
+  "groupSize=4",
+  "klCoef=0.1",
+  "checkpointEvery=2",
+  "evalEvery=3",
+  "evalEpisodesPerTask=1",
+];
+
+/** Settings of the small run, with `sets` on top. */
+export function smallSettings(steps: number, sets: readonly string[] = []): RunSettings {
+  return {
+    config: resolveConfig({ flags: { steps }, sets: [...SMALL_SETS, ...sets] }),
+    base: { file: golden("model.safetensors") },
+    bug: null,
+    baseHash: null,
+    adapter: null,
+  };
+}
+
+type Rest = Partial<Omit<TrainingOptions, "commands" | "directory" | "settings">>;
+
+/** Starts a run and trains it as far as its settings say. */
+export async function startRun(
+  commands: Commands,
+  options: { readonly path: string; readonly settings: RunSettings } & Rest,
+): Promise<TrainingResult> {
+  const { path, settings, ...rest } = options;
+  using directory = openRunDirectory(path, { resume: false });
+  writeSettings(directory.config, settings);
+  return await runTraining({ commands, directory, settings, ...rest });
+}
+
+/** Takes a run up where it stands. */
+export async function resumeRun(
+  commands: Commands,
+  options: { readonly path: string; readonly steps?: number } & Rest,
+): Promise<TrainingResult> {
+  const { path, steps, ...rest } = options;
+  using directory = openRunDirectory(path, { resume: true });
+  const settings = resumeSettings(readSettings(directory.config), {
+    sources: { flags: { steps } },
+    base: undefined,
+    bug: undefined,
+    path,
+  });
+  return await runTraining({ commands, directory, settings, ...rest });
+}
