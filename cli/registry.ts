@@ -26,6 +26,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "pass rate with interval, behaviour and transcripts of an agent",
     load: () => import("./commands/eval.ts"),
   },
+  check: {
+    summary: "the invariants of the trainer, with faults on purpose",
+    load: () => import("./commands/check.ts"),
+  },
   score: {
     summary: "log-probs, entropies and logits of a batch under a checkpoint",
     load: () => import("./commands/score.ts"),

@@ -141,7 +141,7 @@ export const INVARIANTS: readonly Invariant[] = [
     name: "sampler = trainer log-prob",
     relation: "<=",
     bound: (logpTolerance) => logpTolerance,
-    boundReason: "what rounding may change between sampler and trainer: nothing on one adapter",
+    boundReason: "what rounding may change between sampler and trainer (on one adapter: nothing)",
     measure: (evidence) => ({
       value: samplerGap(evidence),
       reason: "largest |trainer − sampler| of a trained token, in nats",

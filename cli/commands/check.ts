@@ -1,0 +1,167 @@
+/** `agentrl check`: the invariants of the trainer before any training, with a fault on purpose where one is named. */
+import { UserError } from "../../src/core/errors.ts";
+import {
+  FAULT_NAMES,
+  faultConfig,
+  type FaultName,
+  faultyStages,
+  MATRIX_FAULTS,
+} from "../../src/debug/faults.ts";
+import { type CheckResult, type Verdict, violated } from "../../src/debug/invariants.ts";
+import { runChecks } from "../../src/debug/trainer_checks.ts";
+import type { Commands } from "../../src/gpu/commands.ts";
+import { compileGym } from "../../src/gym/compiled.ts";
+import { openGym } from "../../src/gym/gym.ts";
+import { type AlgorithmName, ALGORITHMS } from "../../src/rl/algorithms.ts";
+import { resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
+import { stderrProgress } from "../../src/run/progress.ts";
+import { type Agent, agentOf } from "../agent.ts";
+import { defineCommand, type Outcome } from "../command.ts";
+import { formatTable } from "../flags.ts";
+import { GPU_FLAGS, openCommands } from "../gpu.ts";
+import { formatColumns } from "../table.ts";
+
+const ALGORITHM_NAMES = Object.keys(ALGORITHMS) as AlgorithmName[];
+
+/** With a KL term, so that check 9 has something to look at. */
+const KL_COEF = 0.1;
+
+/** The verdicts for one fault, or for none. */
+interface FaultChecks {
+  readonly bug: FaultName | "none";
+  readonly checks: readonly CheckResult[];
+}
+
+const SHORT: Readonly<Record<Verdict, string>> = {
+  holds: "ok",
+  violated: "FAIL",
+  "not-applicable": "-",
+};
+
+function describeChecks({ bug, checks }: FaultChecks): string {
+  const table = formatColumns(
+    [" ", "check", " value", " bound", "verdict"],
+    checks.map(({ id, name, value, relation, bound, verdict }) => [
+      String(id),
+      name,
+      value === null ? "-" : value.toPrecision(3),
+      `${relation} ${bound}`,
+      verdict,
+    ]),
+  );
+  const notes = checks.filter(({ verdict }) => verdict !== "holds").map((
+    { id, verdict, reason, boundReason },
+  ) =>
+    [
+      String(id),
+      verdict === "violated" ? `${reason}; the bound is ${boundReason}` : reason,
+    ] as const
+  );
+  const title = bug === "none" ? "The trainer" : `The trainer with the fault ${bug}`;
+  const end = violated(checks).length === 0 ? ["Nothing is violated."] : [];
+  return [title, "", ...table, "", ...formatTable(notes), ...end].join("\n");
+}
+
+function describeMatrix(title: string, rows: readonly FaultChecks[]): string {
+  const ids = rows[0]?.checks.map(({ id }) => ` ${id}`) ?? [];
+  const table = formatColumns(
+    ["fault", ...ids, "caught by"],
+    rows.map(({ bug, checks }) => [
+      bug,
+      ...checks.map(({ verdict }) => SHORT[verdict]),
+      violated(checks).map(({ id }) => id).join(" ") || "none",
+    ]),
+  );
+  return [title, "", ...table].join("\n");
+}
+
+/** Checks the trainer with each of the faults in turn. */
+async function checkAll(
+  faults: readonly (FaultName | undefined)[],
+  options: {
+    readonly commands: Commands;
+    readonly agent: Agent;
+    readonly configOf: (fault: FaultName | undefined) => TrainConfig;
+  },
+): Promise<FaultChecks[]> {
+  const { commands, agent: { config: model, weights_W }, configOf } = options;
+  using progress = stderrProgress({ label: "check", total: faults.length, alreadyDone: 0 });
+  const gym = await openGym();
+  const rows: FaultChecks[] = [];
+  for (const fault of faults) {
+    progress.update(rows.length, fault ?? "none");
+    const config = configOf(fault);
+    const checks = await runChecks(commands, {
+      gym: compileGym(gym, config.preset),
+      config,
+      model,
+      weights_W,
+      stages: () => faultyStages(fault),
+    });
+    rows.push({ bug: fault ?? "none", checks });
+  }
+  progress.update(rows.length);
+  return rows;
+}
+
+function matrixOutcome(all: readonly FaultChecks[]): Outcome {
+  const count = 1 + MATRIX_FAULTS.length;
+  const [rows, further] = [all.slice(0, count), all.slice(count)];
+  const legend = all[0]?.checks.map(({ id, name }) => `  ${String(id).padStart(2)} ${name}`) ?? [];
+  const text = [
+    describeMatrix("The faults of the tutorial", rows),
+    "",
+    describeMatrix("Further faults, and configurations that run correct code", further),
+    "",
+    ...legend,
+  ].join("\n");
+  const isSound = violated(rows[0]?.checks ?? []).length === 0;
+  return { document: { rows, further }, text, exitCode: isSound ? 0 : 1 };
+}
+
+/** The command `check`. */
+export const command = defineCommand({
+  flags: {
+    checkpoint: {
+      kind: "string",
+      help: "weights before the update; when left out, a fresh base agent",
+    },
+    bug: { kind: "string", choices: FAULT_NAMES, help: "a fault on purpose" },
+    matrix: {
+      kind: "boolean",
+      help: "every fault in turn; exit 1 where the trainer without one fails",
+    },
+    algo: { kind: "string", choices: ALGORITHM_NAMES, help: "the algorithm (default grpo)" },
+    set: { kind: "list", help: "key=value of the configuration, such as microbatches=4" },
+    ...GPU_FLAGS,
+  },
+  async run({ checkpoint, bug, matrix, algo, set: sets, seed, requireGpu }) {
+    if (matrix && bug !== undefined) {
+      throw new UserError("--matrix has a row for every fault: leave --bug out");
+    }
+    const configOf = (fault: FaultName | undefined) =>
+      resolveConfig({
+        flags: { klCoef: KL_COEF, ...faultConfig(fault), algorithm: algo, seed },
+        sets,
+      });
+    configOf(bug); // Refuses bad values before anything is computed.
+    const faults = matrix
+      ? [undefined, ...MATRIX_FAULTS, ...FAULT_NAMES.filter((name) => !isMatrixFault(name))]
+      : [bug];
+    const commands = await openCommands({ requireGpu });
+    const gym = compileGym(await openGym(), "rl");
+    const agent = await agentOf(checkpoint, { commands, gym });
+    const rows = await checkAll(faults, { commands, agent, configOf });
+    if (matrix) return matrixOutcome(rows);
+    const [row = { bug: "none", checks: [] }] = rows;
+    return {
+      document: row,
+      text: describeChecks(row),
+      exitCode: violated(row.checks).length === 0 ? 0 : 1,
+    };
+  },
+});
+
+function isMatrixFault(name: FaultName): boolean {
+  return (MATRIX_FAULTS as readonly FaultName[]).includes(name);
+}
