@@ -76,7 +76,7 @@ export const command = defineCommand({
     }
     const commands = await openCommands(flags);
     const adapter = adapterName(commands.gpu);
-    using progress = stderrProgress({ label: "lab", total: experiments.length, alreadyDone: 0 });
+    using progress = stderrProgress({ label: "lab %", total: 100, alreadyDone: 0 });
     const records = await runLab({
       experiments,
       commands,
@@ -84,7 +84,7 @@ export const command = defineCommand({
       variant,
       out,
       fresh,
-      onProgress: (state) => progress.update(state.done, progressNote(state)),
+      onProgress: (state) => progress.update(Math.floor(100 * state.share), progressNote(state)),
       onRecord: (record, isNew) =>
         progress.log(
           `${record.experiment}: ${verdict(record)}` +

@@ -50,7 +50,8 @@ export function baseAgent(
       gym,
       seed,
       ...(mix ? { mix: mix.demonstrations } : {}),
-      onProgress: (done) => progress(`cloning the base agent: step ${done} of ${CLONING.steps}`),
+      onProgress: (done) =>
+        progress(`cloning: step ${done} of ${CLONING.steps}`, done / CLONING.steps),
     });
   });
 }

@@ -3,7 +3,7 @@ import { mean, median } from "../core/statistics.ts";
 import { AGGREGATION_MODES, type AggregationMode, aggregationWeights } from "../rl/aggregate.ts";
 import type { TrainBatch } from "../rl/train_batch.ts";
 import { probeEpisodes } from "./agents.ts";
-import { type Experiment, type LabCheck, type ResultFigure } from "./experiment.ts";
+import type { Experiment, LabCheck, ResultFigure } from "./experiment.ts";
 
 /** Policy tokens of the three episodes of the weight table, and the divisor of `constant`: episodes × longest. */
 const LENGTHS = [4, 8, 24];
@@ -173,6 +173,7 @@ export const AGGREGATION: Experiment = {
     "failure is pushed down less than one of a short failure: a reason to grow long.",
   tutorial: TUTORIAL,
   variants: {},
+  costSeconds: 1,
   run: async (context) => {
     const { batch } = await probeEpisodes(context);
     const printed = AGGREGATION_MODES.map(printedWeights);

@@ -78,6 +78,7 @@ export const BASE_AGENT: Experiment = {
     "writes valid calls, submits, and passes now and then by luck.",
   tutorial: TUTORIAL,
   variants: {},
+  costSeconds: 14,
   run: async (context) => {
     const untrained = await sampleSplit(context, await baseAgent(context, "untrained"), {
       split: "train",

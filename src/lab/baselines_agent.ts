@@ -109,7 +109,10 @@ async function checkDirectly(
       scaledMask(batch, batch.rewards_B.map((reward) => reward - b)),
       {
         onProgress: (done) =>
-          context.progress(`direct check ${i + 1} of ${DIRECT_CHECKS.length}: episode ${done}`),
+          context.progress(
+            `direct check ${i + 1} of ${DIRECT_CHECKS.length}: episode ${done}`,
+            (1 + i + done / batch.packed.episodeCount) / (1 + DIRECT_CHECKS.length),
+          ),
       },
     );
     largest = Math.max(largest, Math.abs(varianceAt(statistics, b) / direct - 1));
@@ -185,6 +188,7 @@ export const BASELINES_AGENT: Experiment = {
     "a baseline of 1 pushes every failure with full weight and costs a multiple.",
   tutorial: TUTORIAL,
   variants: {},
+  costSeconds: 20,
   run: async (context) => {
     const { statistics, constants, variance, direct } = await measure(context);
     const bOf = (name: BaselineName) => name === "per-task mean" ? null : constants[name];

@@ -120,6 +120,7 @@ export const BASELINES_MDP: Experiment = {
     value: "the baseline V(s), applied at every step",
     q: "Q(s, a), which depends on the action: no baseline, the mean goes wrong",
   },
+  costSeconds: 1,
   run: ({ seed, variant }) => {
     const problem = repairProblem(seed);
     const sample = sampleRepair(problem, {

@@ -82,7 +82,8 @@ async function measureVariances(context: LabContext) {
     squaredNorms_B: squaredNorms_B.map((square, b) => total_B[b] ** 2 * square),
   });
   const toGo = await gradients.totalVariance(toGo_BC, {
-    onProgress: (done) => context.progress(`reward-to-go: episode ${done} of ${episodeCount}`),
+    onProgress: (done) =>
+      context.progress(`reward-to-go: episode ${done} of ${episodeCount}`, done / episodeCount),
   });
   gradients.destroy();
   return { total, toGo, reduction: 1 - toGo / total };
@@ -97,6 +98,7 @@ export const CAUSALITY: Experiment = {
     "Dropping the past from every token's weight changes no expectation and lowers the variance.",
   tutorial: TUTORIAL,
   variants: {},
+  costSeconds: 4,
   run: async (context) => {
     const toGo = await fourCalls(context);
     const variance = await measureVariances(context);

@@ -71,6 +71,7 @@ export const DETACH: Experiment = {
     "it adds H(π) ∇b, an error as large as the gradient itself, while the loss looks as before.",
   tutorial: TUTORIAL,
   variants: {},
+  costSeconds: 1,
   run: ({ seed }) => {
     const ours = banditErrors(drawFrequencies(seed));
     const limit = banditErrors(BANDIT_POLICY);

@@ -39,6 +39,7 @@ export const ESTIMATOR: Experiment = {
     "differentiated, nor looked at. In the repair MDP the exact gradient is known, so the error can be measured.",
   tutorial: TUTORIAL,
   variants: {},
+  costSeconds: 1,
   run: ({ seed }) => {
     const ours = measureEstimator(seed);
     return Promise.resolve({

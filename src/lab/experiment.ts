@@ -35,8 +35,8 @@ export interface ResultFigure {
 export interface LabCheck {
   /** The requirement, for example `cosine at least 0.995`. */
   readonly requirement: string;
-  /** What was measured. */
-  readonly value: number | string;
+  /** What was measured; null where it is no finite number. */
+  readonly value: Cell;
   /** The verdict. */
   readonly holds: boolean;
 }
@@ -63,8 +63,8 @@ export interface LabContext {
   readonly quick: boolean;
   /** One of the experiment's variants; undefined: as in the tutorial. */
   readonly variant: string | undefined;
-  /** Says in a few words what is being done. */
-  readonly progress: (note: string) => void;
+  /** Says in a few words what is being done, and how much of the experiment is done, 0 to 1 (default 0). */
+  readonly progress: (note: string, share?: number) => void;
   /**
    * What several experiments of one lab need, made once and kept: base agents, episodes, trained agents.
    * @param key Names everything that the value depends on besides the seed and `quick`.
@@ -84,6 +84,8 @@ export interface Experiment {
   readonly tutorial: Readonly<Record<string, unknown>>;
   /** Changed assumptions that can be tried, and what each one is. */
   readonly variants: Readonly<Record<string, string>>;
+  /** Seconds that it takes in full size, roughly: by these a lab judges how much of its work is done. */
+  readonly costSeconds: number;
   /**
    * Runs it.
    * @throws {DeviceLostError} When the device is gone.

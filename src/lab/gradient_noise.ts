@@ -19,6 +19,8 @@ async function pairCosines(
     readonly centered_BC: Float64Array;
     readonly size: number;
     readonly episodeCount: number;
+    /** Of the experiment, done before. */
+    readonly share: number;
   },
 ): Promise<number[]> {
   const { gradients, centered_BC, size, episodeCount } = options;
@@ -30,7 +32,7 @@ async function pairCosines(
   });
   const cosines: number[] = [];
   for (let pair = 1; pair <= pairs; pair++) {
-    context.progress(`batches of ${size}: pair ${pair} of ${pairs}`);
+    context.progress(`batches of ${size}: pair ${pair} of ${pairs}`, options.share);
     const order = random.permutation(episodeCount);
     const first_W = await gradients.sum(centered_BC, order.slice(0, size));
     const second_W = await gradients.sum(centered_BC, order.slice(size, 2 * size));
@@ -48,6 +50,7 @@ export const GRADIENT_NOISE: Experiment = {
     "step is mostly noise; learning works because noise averages out over steps.",
   tutorial: TUTORIAL,
   variants: {},
+  costSeconds: 10,
   run: async (context) => {
     const { weights_W, batch } = await probeEpisodes(context);
     const { episodeCount } = batch.packed;
@@ -56,8 +59,15 @@ export const GRADIENT_NOISE: Experiment = {
     const gradients = new EpisodeGradients(context.commands, weights_W, batch);
     const sizes = context.quick ? SIZES.quick : SIZES.full;
     const measured: { size: number; cosine: number; noise: number }[] = [];
-    for (const size of sizes) {
-      const cosines = await pairCosines(context, { gradients, centered_BC, size, episodeCount });
+    for (const [i, size] of sizes.entries()) {
+      const share = i / sizes.length;
+      const cosines = await pairCosines(context, {
+        gradients,
+        centered_BC,
+        size,
+        episodeCount,
+        share,
+      });
       measured.push({
         size,
         cosine: mean(cosines),

@@ -5,7 +5,12 @@ import { suggestName } from "../core/nearest.ts";
 import type { Commands } from "../gpu/commands.ts";
 import { asUserError } from "../run/atomic_file.ts";
 import { readJson, writeJson } from "../run/run_directory.ts";
-import { createLabContext, type Experiment, type LabResult } from "./experiment.ts";
+import {
+  createLabContext,
+  type Experiment,
+  type LabContext,
+  type LabResult,
+} from "./experiment.ts";
 
 /** What a result depends on besides the machine's speed. Where it is equal, a finished experiment is not run again. */
 export interface LabIdentity {
@@ -60,7 +65,7 @@ const recordSchema = z.object({
   })),
   checks: z.array(z.object({
     requirement: z.string(),
-    value: z.union([z.number(), z.string()]),
+    value: cell,
     holds: z.boolean(),
   })),
   data: z.record(z.string(), z.unknown()),
@@ -68,9 +73,8 @@ const recordSchema = z.object({
 
 /** Where a lab stands, for its one display of progress. */
 export interface LabProgress {
-  /** Experiments finished. */
-  readonly done: number;
-  readonly total: number;
+  /** Share of the lab's work that is done, 0 to 1. */
+  readonly share: number;
   /** The experiment that runs. */
   readonly name: string;
   /** What it does, in a few words. */
@@ -82,7 +86,7 @@ export interface LabProgress {
 /** What a lab is made of. */
 export interface LabOptions {
   readonly experiments: readonly Experiment[];
-  /** Opens the device when the first experiment runs. */
+  /** The device's recorder. */
   readonly commands: Commands;
   readonly identity: LabIdentity;
   /** A variant that all of the experiments have; undefined: as in the tutorial. */
@@ -122,11 +126,11 @@ export function selectExperiments(
   const lacking = named.find((experiment) => !has(experiment));
   if (chosen.length === 0 || (names.length > 0 && lacking !== undefined)) {
     const variants = named.flatMap((experiment) => Object.keys(experiment.variants));
-    const where = names.length === 0 ? "no experiment" : lacking?.name;
+    const where = names.length === 0 ? "no experiment has a" : `${lacking?.name} has no`;
     const hint = variants.length === 0
       ? "it has no variants"
       : suggestName(variant ?? "", variants);
-    throw new UserError(`${where} has no variant "${variant}": ${hint}`);
+    throw new UserError(`${where} variant "${variant}": ${hint}`);
   }
   return chosen;
 }
@@ -174,11 +178,13 @@ export async function runLab(options: LabOptions): Promise<LabRecord[]> {
   const { experiments, commands, identity, variant, out, fresh, onProgress, onRecord } = options;
   makeFolder(out);
   const records: LabRecord[] = [];
-  let show: (note: string) => void = () => {};
+  const costOf = (part: readonly Experiment[]) =>
+    part.reduce((sum, { costSeconds }) => sum + costSeconds, 0);
+  let show: LabContext["progress"] = () => {};
   const context = createLabContext(commands, {
     ...identity,
     variant,
-    progress: (note) => show(note),
+    progress: (note, share) => show(note, share),
   });
   for (const [done, experiment] of experiments.entries()) {
     const { name, title, shows, tutorial } = experiment;
@@ -190,7 +196,14 @@ export async function runLab(options: LabOptions): Promise<LabRecord[]> {
       continue;
     }
     const remaining = experiments.slice(done + 1).map((next) => next.name);
-    show = (note) => onProgress({ done, total: experiments.length, name, note, remaining });
+    const before = costOf(experiments.slice(0, done));
+    show = (note, share = 0) =>
+      onProgress({
+        share: (before + share * experiment.costSeconds) / costOf(experiments),
+        name,
+        note,
+        remaining,
+      });
     show("");
     const startMs = performance.now();
     const result = await experiment.run(context);

@@ -112,7 +112,10 @@ export async function trainReinforce(
       lengthPass: length_pass,
       lengthFail: length_fail,
     });
-    progress(`step ${step + 1} of ${config.steps}, reward ${reward.toFixed(2)}`);
+    progress(
+      `step ${step + 1} of ${config.steps}, reward ${reward.toFixed(2)}`,
+      (step + 1) / config.steps,
+    );
   }
   await evaluate();
   const weights_W = await readParameters(commands, parameters);
@@ -289,5 +292,6 @@ export const REINFORCE_RUN: Experiment = {
     random_only: "the base agent has seen random play only",
     half_reader: "the base agent has seen a reader that repairs half of the tasks",
   },
+  costSeconds: 20,
   run,
 };

@@ -22,7 +22,7 @@ const TUTORIAL = {
 } as const;
 
 /** Norms of the loss's gradient at every packed token. */
-interface RowGradients {
+export interface RowGradients {
   /** With respect to the token's logits. */
   readonly logits_N: number[];
   /** With respect to the token's embedding. */
@@ -30,7 +30,7 @@ interface RowGradients {
 }
 
 /** The gradient of −(1/B) Σ_b R_b Σ_t log π at every token. */
-async function rowGradients(
+export async function rowGradients(
   commands: Commands,
   weights_W: Weights,
   { packed, rewards_B, policyMask_BC }: TrainBatch,
@@ -110,6 +110,7 @@ export const SUPPORT: Experiment = {
     "receive one at their embeddings nevertheless, through attention: so the policy learns to use what it reads.",
   tutorial: TUTORIAL,
   variants: {},
+  costSeconds: 1,
   run: async (context) => {
     const weights_W = await baseAgent(context, "plain");
     const batch = collateEpisodes(

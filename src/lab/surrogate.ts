@@ -48,6 +48,7 @@ export const SURROGATE: Experiment = {
     "the same gradient. The shift decides the noise: −J is a good baseline, +5 a bad one.",
   tutorial: TUTORIAL,
   variants: {},
+  costSeconds: 3,
   run: (context) => {
     const problem = repairProblem(context.seed);
     const episodeCount = sizeOf(context, { full: ESTIMATOR_EPISODES, quick: 4000 });

@@ -49,6 +49,7 @@ export const ZERO_ADVANTAGE: Experiment = {
     "momentum of the step before. With skipZeroSignal nothing moves.",
   tutorial: TUTORIAL,
   variants: {},
+  costSeconds: 2,
   run: async (context) => {
     const stepped = await measure(context, false);
     const skipped = await measure(context, true);
