@@ -38,8 +38,8 @@ export interface Gpu {
   readonly staging: Map<number, Staging>;
   /** What went wrong on the device since the last check. */
   readonly faults: { firstError: string | undefined; lost: string | undefined };
-  /** Counters for benchmarks and for the memory test. */
-  readonly counters: { submits: number; readbacks: number; dispatches: number };
+  /** Counters for benchmarks and for the memory test; `waitMs` is the time spent waiting for results. */
+  readonly counters: { submits: number; readbacks: number; dispatches: number; waitMs: number };
 }
 
 /** The sentence that says how to get an adapter. */
@@ -95,7 +95,7 @@ export async function openGpu(options: GpuOptions = {}): Promise<Gpu> {
     kernels: new Map(),
     staging: new Map(),
     faults,
-    counters: { submits: 0, readbacks: 0, dispatches: 0 },
+    counters: { submits: 0, readbacks: 0, dispatches: 0, waitMs: 0 },
   };
 }
 

@@ -41,8 +41,10 @@ export async function readStaging(
   sizeBytes: number,
 ): Promise<ArrayBuffer> {
   gpu.counters.readbacks++;
+  const start = performance.now();
   try {
     const bytes = await mappedBytes(gpu, staging, sizeBytes);
+    gpu.counters.waitMs += performance.now() - start;
     checkDevice(gpu);
     return bytes;
   } catch (error) {
