@@ -30,6 +30,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "the invariants of the trainer, with faults on purpose",
     load: () => import("./commands/check.ts"),
   },
+  faults: {
+    summary: "the catalogue of failures against matched healthy runs",
+    load: () => import("./commands/faults.ts"),
+  },
   score: {
     summary: "log-probs, entropies and logits of a batch under a checkpoint",
     load: () => import("./commands/score.ts"),

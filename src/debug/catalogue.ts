@@ -40,11 +40,14 @@ export const CATALOGUE = {
   denominator: { fault: "denominator", control: "healthy", steps: STEPS },
 } as const satisfies Record<string, CatalogueRun>;
 
+/** Of these runs the metrics are read and little else: no episodes on disk, and only the first and the last weights. */
+const LEAN = { episodesEvery: 0, checkpointEvery: 0 } as const satisfies Partial<TrainConfig>;
+
 /** Name of a run of the catalogue. */
 export type CatalogueName = keyof typeof CATALOGUE;
 
 /**
- * The configuration of a run: GRPO's defaults, the fault's settings, the run's own.
+ * The configuration of a run: GRPO's defaults, the fault's settings, then what the catalogue says.
  *
  * @param name Which run.
  * @param seed Its training seed.
@@ -53,6 +56,9 @@ export type CatalogueName = keyof typeof CATALOGUE;
 export function catalogueConfig(name: CatalogueName, seed: number): TrainConfig {
   const { fault, steps, config }: CatalogueRun = CATALOGUE[name];
   return resolveConfig({
-    flags: { algorithm: "grpo", seed, steps, ...faultConfig(fault), ...config },
+    flags: { algorithm: "grpo", seed, steps, ...LEAN, ...faultConfig(fault), ...config },
   });
 }
+
+/** The names of all runs, in the order in which they are shown. */
+export const CATALOGUE_NAMES = Object.keys(CATALOGUE) as CatalogueName[];
