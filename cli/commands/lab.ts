@@ -9,6 +9,9 @@ import { formatTable } from "../flags.ts";
 import { adapterName, GPU_FLAGS, openCommands } from "../gpu.ts";
 import { formatColumns } from "../table.ts";
 
+/** The width that every terminal has. */
+const COLUMNS = 80;
+
 /** Four digits: as many as the tutorial prints. */
 function formatCell(cell: Cell): string {
   if (cell === null) return "-";
@@ -21,7 +24,15 @@ function tableLines({ title, columns, rows }: ResultTable): string[] {
     return isText ? column : ` ${column}`;
   });
   const lines = formatColumns(header, rows.map((row) => row.map(formatCell)));
-  return ["", `  ${title}:`, ...lines.map((line) => `    ${line}`)];
+  const lastColumn = 4 + lines[0].lastIndexOf(columns[columns.length - 1]);
+  return ["", `  ${title}:`, ...lines.flatMap((line) => wrap(`    ${line}`, lastColumn))];
+}
+
+/** Breaks a line at words; what follows stands under column `indent`. */
+function wrap(line: string, indent: number): string[] {
+  const end = line.lastIndexOf(" ", COLUMNS);
+  if (line.length <= COLUMNS || end <= indent) return [line];
+  return [line.slice(0, end), ...wrap(" ".repeat(indent) + line.slice(end + 1), indent)];
 }
 
 function checkLine({ requirement, value, holds }: LabCheck): string {

@@ -164,6 +164,18 @@ function checksOf(
   ];
 }
 
+/** One half of the weight table, which begins at a printed column. */
+function weightRows(printed: readonly (readonly string[])[], begin: number) {
+  const half = (weights: readonly string[]) => weights.slice(begin, begin + LENGTHS.length);
+  return {
+    columns: ["mode", "source", ...LENGTHS.map(String)],
+    rows: AGGREGATION_MODES.flatMap((mode, i) => [
+      [mode, "tutorial", ...half(PRINTED_WEIGHTS[mode])],
+      ["", "ours", ...half(printed[i])],
+    ]),
+  };
+}
+
 /** See the file's head. */
 export const AGGREGATION: Experiment = {
   name: "aggregation",
@@ -184,12 +196,11 @@ export const AGGREGATION: Experiment = {
     const keys = ["up", "down", "longToShort"] as const;
     return {
       tables: [{
-        title: "weights of a token and of an episode of 4, 8 and 24 policy tokens",
-        columns: ["mode", "source", "4", "8", "24", "4 in all", "8 in all", "24 in all"],
-        rows: AGGREGATION_MODES.flatMap((mode, i) => [
-          [mode, "tutorial", ...PRINTED_WEIGHTS[mode]],
-          ["", "ours", ...printed[i]],
-        ]),
+        title: "weight of a token in an episode of 4, 8 and 24 policy tokens",
+        ...weightRows(printed, 0),
+      }, {
+        title: "weight of the whole episode",
+        ...weightRows(printed, LENGTHS.length),
       }, {
         title: "policy tokens of the base agent's episodes",
         columns: ["episodes", "tutorial", "ours"],

@@ -94,7 +94,7 @@ export const BASE_AGENT: Experiment = {
     return {
       tables: [{
         title: "means over the episodes",
-        columns: ["agent", "source", "reward", "valid calls", "submitted", "turns", "tokens"],
+        columns: ["agent", "source", "reward", "valid", "submitted", "turns", "tokens"],
         rows: (Object.keys(TUTORIAL) as (keyof typeof TUTORIAL)[]).flatMap((name) => [
           [name, "tutorial", ...keys.map((key) => TUTORIAL[name][key])],
           ["", "ours", ...keys.map((key) => measured[name][key])],

@@ -108,6 +108,12 @@ function checksOf(measured: Measured, variant: string | undefined): LabCheck[] {
   ];
 }
 
+function rowsOf(name: string, source: string, quality: BaselineQuality | undefined) {
+  return quality === undefined
+    ? []
+    : [[name, source, quality.error, quality.noise, quality.variance]];
+}
+
 /** See the file's head. */
 export const BASELINES_MDP: Experiment = {
   name: "baselines_mdp",
@@ -137,15 +143,10 @@ export const BASELINES_MDP: Experiment = {
     return Promise.resolve({
       tables: [{
         title: "relative error of the mean, its noise level, variance of a batch",
-        columns: ["baseline", "tutorial", "ours", "tutorial noise", "ours", "tutorial var", "ours"],
-        rows: names.map((name) => [
-          name,
-          tutorial[name]?.error ?? null,
-          measured[name].error,
-          tutorial[name]?.noise ?? null,
-          measured[name].noise,
-          tutorial[name]?.variance ?? null,
-          measured[name].variance,
+        columns: ["baseline", "source", "error", "noise", "variance"],
+        rows: names.flatMap((name) => [
+          ...rowsOf(name, "tutorial", tutorial[name]),
+          ...rowsOf(name, "ours", measured[name]),
         ]),
       }],
       figures: [],
