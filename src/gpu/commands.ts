@@ -13,13 +13,16 @@ const MAX_WORKGROUPS = 65535;
 
 /** What one dispatch needs at replay time, as a function of the size it is replayed with. */
 export interface Launch {
+  /** Values of the uniform parameters by name. */
   readonly params: Readonly<Record<string, number>>;
+  /** Workgroups in each dimension, at most 65,535. */
   readonly workgroups: readonly [x: number, y?: number, z?: number];
   /** How many times to dispatch with the same parameters (default 1; 0 skips it). */
   readonly times?: number;
 }
 
-interface Step<Size> {
+/** One dispatch of a plan. */
+export interface Step<Size> {
   readonly kernel: Kernel;
   readonly bindGroup: GPUBindGroup;
   readonly launch: (size: Size) => Launch;
@@ -27,10 +30,12 @@ interface Step<Size> {
 
 /** A prepared list of dispatches: kernels and bindings are fixed, parameters follow from a size. */
 export class Plan<Size> {
+  /** What was added, in order. */
   readonly steps: Step<Size>[] = [];
   readonly #gpu: Gpu;
   readonly #uniforms: GPUBuffer;
 
+  /** Use `Commands.plan` instead. */
   constructor(gpu: Gpu, uniforms: GPUBuffer) {
     this.#gpu = gpu;
     this.#uniforms = uniforms;
@@ -81,7 +86,9 @@ function resourceOf(
 
 /** A range to read back after a submit. */
 export interface ReadRequest {
+  /** Where to read. */
   readonly tensor: Tensor;
+  /** How much, a multiple of 4; 0 reads nothing. */
   readonly sizeBytes: number;
   /** From the start of the tensor; a multiple of 4 (default 0). */
   readonly offsetBytes?: number;
@@ -89,6 +96,7 @@ export interface ReadRequest {
 
 /** Records work for one device and submits it. Make one per `Gpu` and keep it: it owns the uniform memory. */
 export class Commands {
+  /** The device that it records for. */
   readonly gpu: Gpu;
   readonly #uniforms: GPUBuffer;
   readonly #blocks = new DataView(new ArrayBuffer(UNIFORM_SLOTS * UNIFORM_STRIDE_BYTES));
@@ -96,6 +104,7 @@ export class Commands {
   #encoder: GPUCommandEncoder | undefined;
   #pass: GPUComputePassEncoder | undefined;
 
+  /** Allocates 1 MiB of uniform memory. */
   constructor(gpu: Gpu) {
     this.gpu = gpu;
     this.#uniforms = gpu.device.createBuffer({

@@ -6,7 +6,9 @@ import type { ReadbackMode, Staging } from "./readback.ts";
 
 /** Which adapter computes, as a person wants to read it. */
 export interface AdapterReport {
+  /** The name of the GPU or of the program that plays it. */
   readonly description: string;
+  /** The vendor as the driver reports it; may be a number. */
   readonly vendor: string;
   /** True where a CPU plays the GPU (llvmpipe, SwiftShader, WARP). */
   readonly isSoftware: boolean;
@@ -26,9 +28,13 @@ export interface GpuOptions {
 
 /** An open device and everything cached for it. Make one per program with `openGpu`. */
 export interface Gpu {
+  /** The WebGPU device. */
   readonly device: GPUDevice;
+  /** What computes. */
   readonly adapter: AdapterReport;
+  /** Where operands lie; it does not change a bit. */
   readonly operandMemory: OperandMemory;
+  /** How results come back. */
   readonly readback: ReadbackMode;
   /** True where the device can time passes. */
   readonly hasTimestamps: boolean;
@@ -43,7 +49,7 @@ export interface Gpu {
 }
 
 /** The sentence that says how to get an adapter. */
-export const NO_ADAPTER =
+export const NO_ADAPTER: string =
   "Found no WebGPU adapter: on Linux without a GPU install Debian's mesa-vulkan-drivers (software Vulkan), " +
   "elsewhere a GPU driver with Vulkan, Metal or DirectX 12; then run `cli/agentrl info`";
 
@@ -136,7 +142,9 @@ function layoutEntry(
 
 /** The accessors of operands for each memory; imported by the kernels' bindings and passed in, so no shader text lives here. */
 export interface OperandAccessors {
+  /** shaders/operand_texture.wgsl. */
   readonly texture: string;
+  /** shaders/operand_buffer.wgsl. */
   readonly buffer: string;
 }
 

@@ -11,8 +11,11 @@ export type ParamKind = "u32" | "f32";
  * turns it into the buffer form. Both forms compute the same bits.
  */
 export interface BindingSpec {
+  /** The name in the WGSL. */
   readonly name: string;
+  /** A storage buffer, or an operand. */
   readonly memory: "storage" | "operand";
+  /** What the kernel does with it. */
   readonly access: "read" | "write" | "read_write";
 }
 
@@ -26,6 +29,7 @@ export interface KernelSpec {
   readonly shared: readonly string[];
   /** The fields of the WGSL struct `Params` at binding 0, in order. */
   readonly params: readonly (readonly [name: string, kind: ParamKind])[];
+  /** Bindings 1, 2, … in order. */
   readonly bindings: readonly BindingSpec[];
   /** Names of pipeline overrides that the host may set. */
   readonly overrides: readonly string[];
@@ -36,8 +40,11 @@ export type OperandMemory = "texture" | "buffer";
 
 /** A kernel compiled for one device and one set of overrides. */
 export interface Kernel {
+  /** What it was compiled from. */
   readonly spec: KernelSpec;
+  /** The compiled pipeline. */
   readonly pipeline: GPUComputePipeline;
+  /** The layout of its one bind group. */
   readonly bindGroupLayout: GPUBindGroupLayout;
 }
 
@@ -106,9 +113,13 @@ export function lowerOperands(wgsl: string): string {
 
 /** What a WGSL text declares of itself, for the parity test and for error messages. */
 export interface WgslInterface {
+  /** Names of the functions marked @compute. */
   readonly entryPoints: readonly string[];
+  /** Fields of `Params`, (name, type). */
   readonly params: readonly (readonly [string, string])[];
+  /** Bindings 1, 2, … in order. */
   readonly bindings: readonly BindingSpec[];
+  /** Names of the overrides. */
   readonly overrides: readonly string[];
 }
 

@@ -11,7 +11,9 @@ export type ReadbackMode = "awaited" | "primed";
 
 /** A buffer that the host can map. */
 export interface Staging {
+  /** Mappable memory. */
   readonly buffer: GPUBuffer;
+  /** True after the first awaited map. */
   isPrimed: boolean;
 }
 

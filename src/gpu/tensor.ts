@@ -3,20 +3,29 @@ import type { OperandMemory } from "./kernel.ts";
 
 /** A range of a storage buffer. */
 export interface Tensor {
+  /** What error messages call it. */
   readonly label: string;
+  /** The buffer that it is a range of. */
   readonly buffer: GPUBuffer;
+  /** Where it starts, a multiple of 256. */
   readonly offsetBytes: number;
+  /** Its size, a multiple of 256. */
   readonly sizeBytes: number;
 }
 
 /** A tensor that matrix products re-read, in the memory that is fastest on this adapter (see BindingSpec). */
 export interface Operand {
+  /** What error messages call it. */
   readonly label: string;
+  /** Which of the two below is there. */
   readonly memory: OperandMemory;
+  /** An rgba32float storage texture, or undefined. */
   readonly texture: GPUTexture | undefined;
+  /** A storage buffer, or undefined. */
   readonly tensor: Tensor | undefined;
   /** Bytes of one texture row; 0 in buffer memory. */
   readonly textureRowBytes: number;
+  /** Its size, a multiple of 256. */
   readonly sizeBytes: number;
 }
 

@@ -25,30 +25,45 @@ export const TINY_AGENT: ModelConfig = {
 
 /** One named parameter and where it lies in the flat buffer, in floats. */
 export interface ParameterRange {
+  /** As in checkpoints, for example `blocks.0.qkv.weight`. */
   readonly name: string;
+  /** Outermost axis first. */
   readonly shape: readonly number[];
+  /** Floats before it. */
   readonly offset: number;
+  /** Floats in it. */
   readonly length: number;
 }
 
 /** Where one transformer block's parameters start, in floats of the flat buffer. */
 export interface BlockOffsets {
+  /** Gain of the LayerNorm before attention; its bias follows. */
   readonly ln1: number;
+  /** Gain of the LayerNorm before the feed-forward; its bias follows. */
   readonly ln2: number;
+  /** Weight [3D, D], rows [q | k | v][head][K]. */
   readonly qkv: number;
+  /** Weight [D, D]; its bias follows. */
   readonly proj: number;
+  /** Weight [F, D]; its bias follows. */
   readonly fc: number;
+  /** Weight [D, F]; its bias follows. */
   readonly out: number;
 }
 
 /** The whole layout: W floats, in the order and with the names of the checkpoints. */
 export interface ParameterLayout {
+  /** Every parameter, in order. */
   readonly ranges: readonly ParameterRange[];
   /** W. */
   readonly parameterCount: number;
+  /** The token table [V, D]. */
   readonly embedding: number;
+  /** One record a layer. */
   readonly blocks: readonly BlockOffsets[];
+  /** Gain of the last LayerNorm; its bias follows. */
   readonly finalNorm: number;
+  /** Weight [V, D]; its bias follows. */
   readonly head: number;
 }
 

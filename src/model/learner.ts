@@ -23,10 +23,15 @@ import {
 
 /** What a batch brings to the device; `PackedBatch` of src/rollout/batch.ts is one. */
 export interface LearnerBatch {
+  /** N. */
   readonly rowCount: number;
+  /** (id, position, first row of the episode, row behind its last), [N, 4]. */
   readonly token_N4: Uint32Array<ArrayBuffer>;
+  /** The token that follows each row, [N]. */
   readonly target_N: Uint32Array<ArrayBuffer>;
+  /** Rows sorted by token id, [N]. */
   readonly order_N: Uint32Array<ArrayBuffer>;
+  /** Where each id's rows start in order_N, [V + 1]. */
   readonly start_V: Uint32Array<ArrayBuffer>;
 }
 
@@ -68,9 +73,13 @@ const CLIP_BYTES = 8;
 
 /** See the file's head. Make one per model; `destroy` frees its memory. */
 export class Learner {
+  /** The recorder of its work. */
   readonly commands: Commands;
+  /** The weights. */
   readonly parameters: Parameters;
+  /** Inputs and activations. */
   readonly workspace: Workspace;
+  /** Gradients and what they need. */
   readonly gradients: GradientWorkspace;
   /** Adam's first and second moments [W]. */
   readonly moments: readonly [Tensor, Tensor];
@@ -86,7 +95,10 @@ export class Learner {
   #keptRows: { readonly rowBytes: number; readonly referenceBytes: number }[] = [];
   #keptSteps = 0;
 
-  /** @throws {RangeError} When a tensor exceeds the device's limits. */
+  /**
+   * Allocates all memory and prepares all passes.
+   * @throws {RangeError} When a tensor exceeds the device's limits.
+   */
   constructor(commands: Commands, parameters: Parameters, options: LearnerOptions) {
     const { capacity, maxPositions, queueLength = 2 } = options;
     const { config, layout } = parameters;

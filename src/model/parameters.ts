@@ -17,9 +17,13 @@ import type { Tensor as FileTensor } from "./safetensors.ts";
 
 /** Weights on the GPU. `operand` is what the kernels read; it is refreshed after every change of `flat`. */
 export interface Parameters {
+  /** The sizes. */
   readonly config: ModelConfig;
+  /** Where each parameter lies. */
   readonly layout: ParameterLayout;
+  /** All parameters, f32 [W]. */
   readonly flat: Tensor;
+  /** Their copy for matrix products. */
   readonly operand: Operand;
 }
 

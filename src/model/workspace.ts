@@ -21,21 +21,31 @@ import { createFlat } from "./parameters.ts";
 export interface BlockActivations {
   /** The block's input, hidden states [N, D]. */
   readonly x_ND: Tensor;
+  /** Mean and 1/σ of the LayerNorm before attention. */
   readonly moments1_N2: Tensor;
+  /** Its output. */
   readonly normed1_ND: Operand;
+  /** Rotated queries and keys with interleaved pairs, and values. */
   readonly qkv_N3D: Operand;
+  /** Output of attention, heads side by side. */
   readonly o_ND: Operand;
+  /** Log-sum-exp of the attention scores. */
   readonly lse_NH: Tensor;
   /** Hidden states between attention and feed-forward. */
   readonly middle_ND: Tensor;
+  /** Mean and 1/σ of the LayerNorm before the feed-forward. */
   readonly moments2_N2: Tensor;
+  /** Its output. */
   readonly normed2_ND: Operand;
+  /** Feed-forward before GELU. */
   readonly z_NF: Tensor;
+  /** Feed-forward after GELU. */
   readonly gelu_NF: Operand;
 }
 
 /** Inputs that the host uploads for each batch: ranges of one tensor, so that one copy brings them all. */
 export interface BatchInputs {
+  /** The tensor that the others are ranges of. */
   readonly all: Tensor;
   /** (id, position, first, end) of each packed token, u32. */
   readonly token_N4: Tensor;
@@ -45,20 +55,31 @@ export interface BatchInputs {
   readonly objective_N4: Tensor;
   /** Rows by token id, and where each id starts: for the embedding's gradient. */
   readonly order_N: Tensor;
+  /** Where each id starts in order_N, u32 [V + 1]. */
   readonly start_V: Tensor;
 }
 
 /** All device memory that forward and backward need besides the weights. */
 export interface Workspace {
+  /** The model's sizes. */
   readonly config: ModelConfig;
+  /** Rows of the largest batch. */
   readonly capacity: number;
+  /** Tokens of the longest episode. */
   readonly maxPositions: number;
+  /** What the host uploads. */
   readonly inputs: BatchInputs;
+  /** (cos, sin) of each rotary pair at each position, f32 [T, K]. */
   readonly angles_TK: Tensor;
+  /** One record a layer. */
   readonly blocks: readonly BlockActivations[];
+  /** Hidden states after the last block. */
   readonly final_ND: Tensor;
+  /** Mean and 1/σ of the last LayerNorm. */
   readonly momentsFinal_N2: Tensor;
+  /** Hidden states after the last LayerNorm, which the head reads. */
   readonly hidden_ND: Operand;
+  /** Partial log-sum-exps of the vocabulary's segments. */
   readonly segments: Tensor;
   /** (log-prob, entropy, lse, 0) per token. */
   readonly result_N4: Tensor;
@@ -68,21 +89,29 @@ export interface Workspace {
 
 /** Device memory of the backward pass. */
 export interface GradientWorkspace {
+  /** d loss / d log-prob and d loss / d entropy. */
   readonly dresult_N2: Tensor;
+  /** Gradient of one tile of logits. */
   readonly dz_NC: Operand;
+  /** Partial sums of the head's gradient over a tile. */
   readonly headPartials: Tensor;
   /** Gradient that enters a LayerNorm backward, [N, D]. */
   readonly dnormed_ND: Tensor;
   /** Gradients of hidden states, used in turns. */
   readonly dx_ND: readonly [Operand, Operand];
+  /** Gradient of the feed-forward before GELU. */
   readonly dz_NF: Operand;
+  /** Gradient of attention's output. */
   readonly do_ND: Tensor;
+  /** do·o per head, between the two kernels of attention's backward. */
   readonly delta_NH: Tensor;
+  /** Gradient of queries, keys and values, in natural order. */
   readonly dqkv_N3D: Operand;
   /** [8, parameters between token table and head]. */
   readonly partials: Tensor;
   /** The flat gradient [W]. */
   readonly gradient: Tensor;
+  /** Sums of squares of the gradient's blocks. */
   readonly block_squares: Tensor;
   /** (norm before clipping, clip factor). */
   readonly clip_2: Tensor;

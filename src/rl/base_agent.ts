@@ -21,6 +21,7 @@ import { packEpisodes } from "../rollout/batch.ts";
 
 /** A share of the demonstrations. */
 export interface DemonstrationMix {
+  /** Who plays. */
   readonly policy: "random" | "blind" | "reader" | "oracle";
   /** Episodes per training task. */
   readonly episodesPerTask: number;
@@ -30,7 +31,9 @@ export interface DemonstrationMix {
 
 /** Which demonstrations a kind of base agent imitates, and in which gym they were played. */
 export interface BaseAgentKind {
+  /** The gym of the demonstrations. */
   readonly preset: PresetName;
+  /** Who plays how often; empty means initial values. */
   readonly mix: readonly DemonstrationMix[];
 }
 
@@ -62,7 +65,9 @@ export const CLONING = { steps: 200, batchSize: 32, lr: 3e-3 } as const;
 
 /** One demonstration: tokens and owners. */
 export interface Demonstration {
+  /** Token ids. */
   readonly ids: readonly number[];
+  /** Owner of each token. */
   readonly owners: readonly number[];
 }
 

@@ -15,6 +15,7 @@ import { gridRows, type TrainBatch } from "./train_batch.ts";
 
 /** What stages may ask of the trainer. */
 export interface StageContext {
+  /** The run's configuration. */
   readonly config: TrainConfig;
   /** The training step, from 0. */
   readonly step: number;

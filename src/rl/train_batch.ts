@@ -6,10 +6,13 @@ import type { Trajectory } from "../rollout/trajectory.ts";
 
 /** One step's episodes. On a grid, column t is about the token at position t + 1; C = longest episode − 1 + pad columns. */
 export interface TrainBatch {
+  /** The episodes. */
   readonly trajectories: readonly Trajectory<BugFixInfo>[];
   /** Group of each episode: episodes of one problem share an id. */
   readonly groupId_B: readonly number[];
+  /** Reward of each episode. */
   readonly rewards_B: readonly number[];
+  /** Their tokens without padding. */
   readonly packed: PackedBatch;
   /** 1 where the policy wrote the token, from the owners alone. */
   readonly policyMask_BC: Float32Array;

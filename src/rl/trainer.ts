@@ -43,11 +43,15 @@ export interface TrainerState {
 
 /** What a trainer is made of. */
 export interface TrainerOptions {
+  /** The recorder of the device. */
   readonly commands: Commands;
   /** The weights that are trained; they stay the caller's. */
   readonly parameters: Parameters;
+  /** The gym, compiled for the config's preset. */
   readonly gym: CompiledGym;
+  /** What and how to train. */
   readonly config: TrainConfig;
+  /** Replaced stages make a fault (default the healthy ones). */
   readonly stages?: Stages;
   /** Weights of the KL reference [W] (default: those of `parameters` now, read when first needed). */
   readonly reference_W?: Float32Array<ArrayBuffer>;
@@ -57,8 +61,11 @@ export interface TrainerOptions {
 
 /** One step: what was sampled and what the update did with it. */
 export interface StepReport {
+  /** Its number, from 0. */
   readonly step: number;
+  /** The episodes. */
   readonly batch: TrainBatch;
+  /** What the update did. */
   readonly update: UpdateReport;
 }
 
@@ -72,8 +79,11 @@ export interface PreparedUpdate extends AdvantageOutput {
 
 /** See the file's head. */
 export class Trainer {
+  /** What and how to train. */
   readonly config: TrainConfig;
+  /** The stages in use. */
   readonly stages: Stages;
+  /** The model in training. */
   readonly learner: Learner;
   readonly #commands: Commands;
   readonly #gym: CompiledGym;
@@ -85,7 +95,10 @@ export class Trainer {
   readonly #reference_W: Float32Array<ArrayBuffer> | undefined;
   #state: TrainerState;
 
-  /** @throws {RangeError} When the model or batch exceeds the device's limits. */
+  /**
+   * Allocates learner and decoder for the largest batch of the config.
+   * @throws {RangeError} When the model or batch exceeds the device's limits.
+   */
   constructor(options: TrainerOptions) {
     const { commands, parameters, gym, config, stages = HEALTHY_STAGES } = options;
     const { maxEpisodeTokens } = bugFixSpec(gym.taskNames.length, config.maxTurns);

@@ -11,11 +11,17 @@ import { reportMinibatches, type UpdateReport } from "./update_report.ts";
 
 /** What an update is made of, once the stages before the minibatches have run. */
 export interface UpdateOptions {
+  /** The model. */
   readonly learner: Learner;
+  /** The stages. */
   readonly stages: Stages;
+  /** The configuration. */
   readonly config: TrainConfig;
+  /** The batch. */
   readonly batch: TrainBatch;
+  /** The loss mask. */
   readonly mask_BC: Float32Array;
+  /** Advantage of each episode. */
   readonly advantage_B: Float64Array;
   /** True leaves the optimizer alone. */
   readonly isSkipped: boolean;
@@ -39,6 +45,7 @@ export class UpdateRun {
   readonly #steps: KeptStep[] = [];
   #minibatches = 0;
 
+  /** Begins an update; nothing is recorded yet. */
   constructor(options: UpdateOptions) {
     this.#options = options;
     this.adamStep = options.adamStep;

@@ -20,9 +20,11 @@ export interface MinibatchReport {
 
 /** One update: all optimizer steps on one batch. */
 export interface UpdateReport {
+  /** In the order of their steps. */
   readonly minibatches: readonly MinibatchReport[];
   /** The tokens that were trained, [B, C]. */
   readonly mask_BC: Float32Array;
+  /** Advantage of each episode. */
   readonly advantage_B: Float64Array;
   /** True where the batch had no signal and the optimizer was left alone. */
   readonly isSkipped: boolean;
@@ -31,7 +33,7 @@ export interface UpdateReport {
 }
 
 /** A microbatch with what came back from the device. */
-interface RecordedPart {
+export interface RecordedPart {
   readonly part: Part;
   readonly objective_N4: Float32Array;
   /** Place of its minibatch in the update. */

@@ -8,6 +8,7 @@ export interface PackedBatch {
   readonly columnCount: number;
   /** N. */
   readonly rowCount: number;
+  /** Tokens of each episode. */
   readonly length_B: Uint32Array;
   /** The first row of each episode. */
   readonly firstRow_B: Uint32Array;

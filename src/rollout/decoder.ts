@@ -28,27 +28,39 @@ export interface DecoderOptions {
 
 /** The tables of a gym, as the slot machine reads them. */
 export interface GymTables {
+  /** Rows, then transitions, then start states. */
   readonly words: Uint32Array<ArrayBuffer>;
+  /** Words of a row: a count and its tokens. */
   readonly rowWords: number;
+  /** The first prompt's row; one a task. */
   readonly promptRow: number;
+  /** The first valid call's row. */
   readonly callRow: number;
+  /** Valid calls. */
   readonly callCount: number;
+  /** Words before the transitions [state, calls + 1]. */
   readonly transitionOffset: number;
+  /** Words before the start states. */
   readonly startOffset: number;
 }
 
 /** What is played, and by which random numbers. */
 export interface DecodeRequest {
+  /** The gym. */
   readonly tables: GymTables;
   /** True lets the compiled gym answer on the device, false leaves slots waiting for the host. */
   readonly isResident: boolean;
   /** (task, random id) of each episode, u32 [B, 2]. */
   readonly episodes_B2: Uint32Array<ArrayBuffer>;
+  /** Key of the random numbers. */
   readonly key: readonly [number, number];
   /** Divides the logits; above 0. */
   readonly temperature: number;
+  /** Calls in an episode. */
   readonly maxTurns: number;
+  /** The token that ends a call. */
   readonly callEnd: number;
+  /** Tokens after which a call ends anyway. */
   readonly maxCallTokens: number;
 }
 
@@ -107,10 +119,15 @@ interface Buffers {
 
 /** See the file's head. Make one per model; weights are read where `parameters` holds them at each replay. */
 export class Decoder {
+  /** The recorder of its work. */
   readonly commands: Commands;
+  /** The weights. */
   readonly parameters: Parameters;
+  /** Episodes played at a time. */
   readonly slotCount: number;
+  /** Tokens of the longest episode. */
   readonly maxPositions: number;
+  /** How it decodes. */
   readonly kind: "fused" | "layered";
   readonly #lanes: number;
   readonly #buffers: Buffers;
@@ -120,7 +137,10 @@ export class Decoder {
     | undefined;
   #layers: { readonly workspace: Workspace; readonly logits: Tensor } | undefined;
 
-  /** @throws {RangeError} When a fused decoder is asked for a model that does not fit, or limits are exceeded. */
+  /**
+   * Allocates slots and caches; the kernels are compiled when the first rollout begins.
+   * @throws {RangeError} When a fused decoder is asked for a model that does not fit, or limits are exceeded.
+   */
   constructor(commands: Commands, parameters: Parameters, options: DecoderOptions) {
     const { config } = parameters;
     const { isSoftware } = commands.gpu.adapter;

@@ -21,6 +21,7 @@ export interface RolloutRequest {
   readonly tasks_B: readonly number[];
   /** The number that stands for each episode in the random counters (default its place in the batch). */
   readonly randomIds_B?: readonly number[];
+  /** Seed, stream and step of the random numbers. */
   readonly random: RandomKey;
   /** Divides the logits (default 1); above 0. */
   readonly temperature?: number;
@@ -28,8 +29,11 @@ export interface RolloutRequest {
 
 /** A rollout in the compiled gym. */
 export interface ResidentRequest extends RolloutRequest {
+  /** The gym. */
   readonly gym: CompiledGym;
+  /** Calls in an episode. */
   readonly maxTurns: number;
+  /** Which tests reward. */
   readonly reward: RewardKind;
 }
 

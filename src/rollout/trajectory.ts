@@ -9,7 +9,9 @@ export interface Trajectory<Info extends EpisodeInfo = EpisodeInfo> {
   readonly owners: Uint8Array;
   /** The sampler's log-prob of each policy token under its temperature, in nats; 0 elsewhere; [T]. */
   readonly logps: Float32Array;
+  /** What the environment says it is worth. */
   readonly reward: number;
+  /** What happened in it. */
   readonly info: Info;
 }
 
