@@ -31,3 +31,132 @@ export {
 } from "./src/rl/config.ts";
 export { AGGREGATION_MODES, type AggregationMode } from "./src/rl/aggregate.ts";
 export { type AlgorithmName, ALGORITHMS } from "./src/rl/algorithms.ts";
+
+// The device, and kernels on it.
+export {
+  type AdapterReport,
+  checkDevice,
+  type Gpu,
+  type GpuOptions,
+  NO_ADAPTER,
+  openGpu,
+} from "./src/gpu/device.ts";
+export { Commands, type Launch, Plan, type ReadRequest, type Step } from "./src/gpu/commands.ts";
+export {
+  type BindingSpec,
+  type Kernel,
+  type KernelSpec,
+  type OperandMemory,
+  type ParamKind,
+} from "./src/gpu/kernel.ts";
+export { type ReadbackMode, type Staging } from "./src/gpu/readback.ts";
+export {
+  createTensor,
+  destroy,
+  type Operand,
+  type Tensor as DeviceTensor,
+} from "./src/gpu/tensor.ts";
+export { type RandomKey, type RandomSequence, randomSequence, STREAM } from "./src/core/rng.ts";
+
+// Models.
+export {
+  type BlockOffsets,
+  type ModelConfig,
+  type ParameterLayout,
+  parameterLayout,
+  type ParameterRange,
+  TINY_AGENT,
+} from "./src/model/config.ts";
+export {
+  createParameters,
+  destroyParameters,
+  fromTensors,
+  hashWeights,
+  initialValues,
+  type Parameters,
+  readParameters,
+  toTensors,
+  writeParameters,
+} from "./src/model/parameters.ts";
+export {
+  type KeptRows,
+  type KeptStep,
+  Learner,
+  type LearnerBatch,
+  type LearnerOptions,
+} from "./src/model/learner.ts";
+export {
+  type BatchInputs,
+  type BlockActivations,
+  type GradientWorkspace,
+  type Workspace,
+} from "./src/model/workspace.ts";
+export { type LogprobSize } from "./src/kernels/logprob.ts";
+export { type LossSize } from "./src/kernels/policy_loss.ts";
+export { type AdamSize } from "./src/kernels/clip_adam.ts";
+export { type RowSize } from "./src/kernels/operands.ts";
+
+// The gym, and environments of your own.
+export {
+  type Environment,
+  type EnvironmentSpec,
+  type EpisodeInfo,
+  isCallComplete,
+  type StepResult,
+} from "./src/gym/environment.ts";
+export { BugFix, type PresetName } from "./src/gym/bugfix.ts";
+export { type BugFixInfo, type BugFixStop, type RewardKind } from "./src/gym/episode_info.ts";
+export { OPERATION_NAMES, type OperationName, type RepairName } from "./src/gym/calls.ts";
+export { type CompiledGym, compileGym } from "./src/gym/compiled.ts";
+export { type Gym, openGym, type Verdict } from "./src/gym/gym.ts";
+export { type Json, makeTasks, type Split, type Task, type TestCase } from "./src/gym/tasks.ts";
+export { type TestedProgram, TestRunner } from "./src/gym/test_runner.ts";
+export { decode, encode, OWNER, TOKEN, type Word, WORDS } from "./src/gym/vocabulary.ts";
+
+// Rollouts.
+export { type PackedBatch, packEpisodes } from "./src/rollout/batch.ts";
+export {
+  Decoder,
+  type DecodeRequest,
+  type DecoderOptions,
+  type GymTables,
+} from "./src/rollout/decoder.ts";
+export { type HostRequest, rolloutHost } from "./src/rollout/host.ts";
+export {
+  type ResidentRequest,
+  type RolloutRequest,
+  rolloutResident,
+} from "./src/rollout/resident.ts";
+export { type RecordedTokens, type Trajectory } from "./src/rollout/trajectory.ts";
+
+// Training.
+export {
+  BASE_AGENTS,
+  type BaseAgentKind,
+  type BaseAgentName,
+  type DemonstrationMix,
+  makeBaseAgent,
+} from "./src/rl/base_agent.ts";
+export {
+  HEALTHY_STAGES,
+  type Part,
+  recomputedOldLogp,
+  type StageContext,
+  type Stages,
+} from "./src/rl/stages.ts";
+export { type TrainBatch } from "./src/rl/train_batch.ts";
+export {
+  type PreparedUpdate,
+  type StepReport,
+  Trainer,
+  type TrainerOptions,
+  type TrainerState,
+} from "./src/rl/trainer.ts";
+export { type MinibatchReport, type UpdateReport } from "./src/rl/update_report.ts";
+export { type AdvantageInput, type AdvantageOutput, type Algorithm } from "./src/rl/algorithms.ts";
+export {
+  type KlKind,
+  type PolicyLossOptions,
+  type SurrogateKind,
+} from "./src/reference/policy_loss.ts";
+export { type PolicyStatistics } from "./src/reference/policy_statistics.ts";

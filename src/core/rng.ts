@@ -49,7 +49,9 @@ export function toUniform(word: number): number {
 
 /** What names a sequence of random numbers. */
 export interface RandomKey {
+  /** An integer of 32 bits. */
   readonly seed: number;
+  /** One of STREAM, or a number of your own. */
   readonly stream: number;
   /** The training step, or any number that the stream counts by (default 0). */
   readonly step?: number;

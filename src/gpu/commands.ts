@@ -23,8 +23,11 @@ export interface Launch {
 
 /** One dispatch of a plan. */
 export interface Step<Size> {
+  /** The compiled kernel. */
   readonly kernel: Kernel;
+  /** Its memory, bound once. */
   readonly bindGroup: GPUBindGroup;
+  /** Parameters and workgroups for a size. */
   readonly launch: (size: Size) => Launch;
 }
 

@@ -145,6 +145,7 @@ export function normBlockCount(parameterCount: number): number {
 
 /** One Adam step's settings. */
 export interface AdamSize {
+  /** Step size, decays, ε and the number of the step. */
   readonly adam: {
     readonly learningRate: number;
     readonly beta1: number;

@@ -29,6 +29,7 @@ export const POLICY_LOSS: KernelSpec = {
 
 /** What the loss is made of; the same record as the reference's `PolicyLossOptions`. */
 export interface LossSize extends RowSize {
+  /** Surrogate, clip, KL and entropy. */
   readonly loss: {
     readonly surrogate: "reinforce" | "clipped";
     readonly clipLow: number;

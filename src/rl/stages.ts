@@ -121,7 +121,10 @@ export function minibatchWeights(
 }
 
 /** Old log-probs recomputed by the trainer: what every fault starts from, and what a mask beyond the policy's tokens needs. */
-export const recomputedOldLogp: Stages["oldLogp"] = (batch, { recompute }) => recompute(batch);
+export const recomputedOldLogp: Stages["oldLogp"] = (
+  batch,
+  { recompute },
+): Promise<Float32Array> => recompute(batch);
 
 /** The sampler's record where it covers the mask: equal to a recomputation bit for bit, and free. */
 const recordedOldLogp: Stages["oldLogp"] = (batch, context) =>
