@@ -1,12 +1,19 @@
 /** Whole steps, runs and rollouts as benchmark cases; the same cases that a peer program can be asked for. */
 import type { Commands } from "../gpu/commands.ts";
+import { STREAM } from "../core/rng.ts";
 import { bugFixSpec, DEFAULT_MAX_TURNS } from "../gym/bugfix.ts";
-import { compileGym } from "../gym/compiled.ts";
+import { type CompiledGym, compileGym } from "../gym/compiled.ts";
 import { openGym } from "../gym/gym.ts";
 import { TINY_AGENT } from "../model/config.ts";
-import { createParameters, type Parameters, writeParameters } from "../model/parameters.ts";
-import { cloneBehaviour, CLONING, makeBaseAgent, playDemonstrations } from "../rl/base_agent.ts";
-import { BASE_AGENTS } from "../rl/base_agent.ts";
+import { createParameters, writeParameters } from "../model/parameters.ts";
+import {
+  BASE_AGENTS,
+  cloneBehaviour,
+  CLONING,
+  makeBaseAgent,
+  playDemonstrations,
+} from "../rl/base_agent.ts";
+import type { AlgorithmName } from "../rl/algorithms.ts";
 import { resolveConfig } from "../rl/config.ts";
 import { Trainer } from "../rl/trainer.ts";
 import { Decoder } from "../rollout/decoder.ts";
@@ -52,96 +59,74 @@ async function timed(work: () => Promise<number>): Promise<CaseTiming> {
   return { ms: performance.now() - start, tokens };
 }
 
-interface Agent {
-  readonly parameters: Parameters;
-  readonly weights_W: Float32Array<ArrayBuffer>;
+/** A base agent, and a trainer of it that can be set back to the start. */
+interface Bench {
+  readonly gym: CompiledGym;
+  readonly trainer: Trainer;
+  /** Base weights, a fresh optimizer, and nothing left to do on the device. */
+  readonly reset: () => Promise<void>;
 }
 
-/** A trainer that can be set back to its base agent, with a fresh optimizer, outside the measured time. */
-function resettable(commands: Commands, agent: Agent, trainer: Trainer) {
-  return async () => {
-    writeParameters(commands, agent.parameters, agent.weights_W);
+async function prepareBench(
+  commands: Commands,
+  options: {
+    readonly gym: CompiledGym;
+    readonly kind: "plain" | "rl";
+    readonly algorithm: AlgorithmName;
+  },
+): Promise<Bench> {
+  const { gym, kind, algorithm } = options;
+  const weights_W = await makeBaseAgent(commands, { kind, gym, seed: BASE_SEED });
+  const parameters = createParameters(commands, TINY_AGENT, weights_W);
+  const config = resolveConfig({ flags: { algorithm } });
+  const trainer = new Trainer({ commands, parameters, gym, config });
+  const reset = async () => {
+    writeParameters(commands, parameters, weights_W);
     trainer.learner.clearMoments();
     await trainer.learner.readGradient();
   };
+  return { gym, trainer, reset };
 }
 
-/**
- * Prepares every case: makes the base agents, compiles the kernels, and runs each once.
- * @returns The cases, and the cost of a REINFORCE step besides time on the device.
- */
-export async function prepareStepBench(
+async function trainSteps({ trainer, reset }: Bench, stepCount: number): Promise<CaseTiming> {
+  await reset();
+  return await timed(async () => {
+    for (let step = 0; step < stepCount; step++) await trainer.step();
+    return 0;
+  });
+}
+
+/** The cases of one training step, one run, and cloning. */
+async function trainingCases(
   commands: Commands,
-): Promise<{ readonly cases: readonly StepCase[]; readonly measureCost: () => Promise<StepCost> }> {
-  const gym = await openGym();
-  const shown = compileGym(gym, "chapter6");
-  const hidden = compileGym(gym, "rl");
-  const agentOf = async (kind: "plain" | "rl"): Promise<Agent> => {
-    const table = kind === "rl" ? hidden : shown;
-    const weights_W = await makeBaseAgent(commands, { kind, gym: table, seed: BASE_SEED });
-    return { weights_W, parameters: createParameters(commands, TINY_AGENT, weights_W) };
-  };
-  const plain = await agentOf("plain");
-  const rl = await agentOf("rl");
-  const reinforceTrainer = new Trainer({
-    commands,
-    parameters: plain.parameters,
-    gym: shown,
-    config: resolveConfig({ flags: { algorithm: "reinforce" } }),
-  });
-  const grpoTrainer = new Trainer({
-    commands,
-    parameters: rl.parameters,
-    gym: hidden,
-    config: resolveConfig({ flags: { algorithm: "grpo" } }),
-  });
-  const resetReinforce = resettable(commands, plain, reinforceTrainer);
-  const resetGrpo = resettable(commands, rl, grpoTrainer);
-  const demonstrations = await playDemonstrations(shown, {
+  benches: { readonly reinforce: Bench; readonly grpo: Bench },
+): Promise<StepCase[]> {
+  const { reinforce, grpo } = benches;
+  const demonstrations = await playDemonstrations(reinforce.gym, {
     mix: BASE_AGENTS.plain.mix,
     seed: BASE_SEED,
   });
-  const maxPositions = bugFixSpec(shown.taskNames.length, DEFAULT_MAX_TURNS).maxEpisodeTokens;
-  const decoder = new Decoder(commands, plain.parameters, { maxPositions });
-  const rollout = (episodeCount: number, round: number) =>
-    timed(async () => {
-      const episodes = await rolloutResident(decoder, {
-        gym: shown,
-        tasks_B: Array.from({ length: episodeCount }, (_, i) => i % TRAIN_TASKS),
-        maxTurns: DEFAULT_MAX_TURNS,
-        reward: "hidden",
-        random: { seed: round, stream: 1 },
-      });
-      return episodes.reduce((sum, { ids }) => sum + ids.length, 0);
-    });
-  const trainSteps = async (trainer: Trainer, reset: () => Promise<void>, steps: number) => {
-    await reset();
-    return await timed(async () => {
-      for (let step = 0; step < steps; step++) await trainer.step();
-      return 0;
-    });
-  };
-  const cases: readonly StepCase[] = [
+  return [
     {
       key: "reinforce",
       peerCase: "reinforce",
       title: "REINFORCE step, 64 episodes",
       isPerToken: false,
-      run: () => trainSteps(reinforceTrainer, resetReinforce, 1),
+      run: () => trainSteps(reinforce, 1),
     },
     {
       key: "grpo",
       peerCase: "grpo",
       title: "GRPO step, 8 × 8 episodes",
       isPerToken: false,
-      run: () => trainSteps(grpoTrainer, resetGrpo, 1),
+      run: () => trainSteps(grpo, 1),
     },
     {
       key: "healthyRun",
       peerCase: "healthy",
       title: `GRPO run, ${HEALTHY_STEPS} steps`,
       isPerToken: false,
-      run: () => trainSteps(grpoTrainer, resetGrpo, HEALTHY_STEPS),
+      run: () => trainSteps(grpo, HEALTHY_STEPS),
     },
     {
       key: "cloning",
@@ -154,41 +139,82 @@ export async function prepareStepBench(
           return 0;
         }),
     },
-    {
-      key: "rollout256",
-      peerCase: "rollout256",
-      title: "rollout of 256, per token",
-      isPerToken: true,
-      run: async (round) => {
-        await resetReinforce();
-        return await rollout(256, round);
-      },
-    },
-    {
-      key: "rollout1024",
-      peerCase: "rollout1024",
-      title: "rollout of 1,024, per token",
-      isPerToken: true,
-      run: async (round) => {
-        await resetReinforce();
-        return await rollout(1024, round);
-      },
-    },
   ];
-  const measureCost = async (): Promise<StepCost> => {
-    await resetReinforce();
-    const { counters } = commands.gpu;
-    const before = { ...counters };
-    const steps = 5;
-    const { ms } = await timed(async () => {
-      for (let step = 0; step < steps; step++) await reinforceTrainer.step();
-      return 0;
-    });
-    return {
-      submitsPerStep: (counters.submits - before.submits) / steps,
-      readbacksPerStep: (counters.readbacks - before.readbacks) / steps,
-      hostMs: (ms - (counters.waitMs - before.waitMs)) / steps,
-    };
+}
+
+/** The case of one rollout, per token. */
+function rolloutCase(
+  bench: Bench,
+  options: { readonly decoder: Decoder; readonly episodeCount: 256 | 1024 },
+): StepCase {
+  const { decoder, episodeCount } = options;
+  const { gym, reset } = bench;
+  return {
+    key: `rollout${episodeCount}`,
+    peerCase: `rollout${episodeCount}`,
+    title: `rollout of ${episodeCount.toLocaleString("en")}, per token`,
+    isPerToken: true,
+    run: async (round) => {
+      await reset();
+      return await timed(async () => {
+        const episodes = await rolloutResident(decoder, {
+          gym,
+          tasks_B: Array.from({ length: episodeCount }, (_, i) => i % TRAIN_TASKS),
+          maxTurns: DEFAULT_MAX_TURNS,
+          reward: "hidden",
+          random: { seed: round, stream: STREAM.experiment },
+        });
+        return episodes.reduce((sum, { ids }) => sum + ids.length, 0);
+      });
+    },
   };
-  return { cases, measureCost };
+}
+
+/** Steps over which the cost of one is averaged. */
+const COST_STEPS = 5;
+
+async function stepCost(commands: Commands, { trainer, reset }: Bench): Promise<StepCost> {
+  await reset();
+  const { counters } = commands.gpu;
+  const before = { ...counters };
+  const { ms } = await timed(async () => {
+    for (let step = 0; step < COST_STEPS; step++) await trainer.step();
+    return 0;
+  });
+  return {
+    submitsPerStep: (counters.submits - before.submits) / COST_STEPS,
+    readbacksPerStep: (counters.readbacks - before.readbacks) / COST_STEPS,
+    hostMs: (ms - (counters.waitMs - before.waitMs)) / COST_STEPS,
+  };
+}
+
+/**
+ * Prepares every case: makes the base agents and compiles the kernels that they need.
+ * @returns The cases, and how to measure what a REINFORCE step costs besides time on the device.
+ */
+export async function prepareStepBench(
+  commands: Commands,
+): Promise<{ readonly cases: readonly StepCase[]; readonly measureCost: () => Promise<StepCost> }> {
+  const gym = await openGym();
+  const reinforce = await prepareBench(commands, {
+    gym: compileGym(gym, "chapter6"),
+    kind: "plain",
+    algorithm: "reinforce",
+  });
+  const grpo = await prepareBench(commands, {
+    gym: compileGym(gym, "rl"),
+    kind: "rl",
+    algorithm: "grpo",
+  });
+  const decoder = new Decoder(commands, reinforce.trainer.learner.parameters, {
+    maxPositions: bugFixSpec(reinforce.gym.taskNames.length, DEFAULT_MAX_TURNS).maxEpisodeTokens,
+  });
+  return {
+    cases: [
+      ...await trainingCases(commands, { reinforce, grpo }),
+      rolloutCase(reinforce, { decoder, episodeCount: 256 }),
+      rolloutCase(reinforce, { decoder, episodeCount: 1024 }),
+    ],
+    measureCost: () => stepCost(commands, reinforce),
+  };
 }
