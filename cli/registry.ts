@@ -34,6 +34,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "the catalogue of failures against matched healthy runs",
     load: () => import("./commands/faults.ts"),
   },
+  metrics: {
+    summary: "the metrics dictionary: formula, healthy range, what it flags",
+    load: () => import("./commands/metrics.ts"),
+  },
   score: {
     summary: "log-probs, entropies and logits of a batch under a checkpoint",
     load: () => import("./commands/score.ts"),
