@@ -1,0 +1,20 @@
+/** `agentrl report`: one HTML file about runs. */
+import { readRun } from "../../src/report/run_data.ts";
+import { writeReport } from "../../src/report/report.ts";
+import { UserError } from "../../src/core/errors.ts";
+import { defineCommand } from "../command.ts";
+
+/** The command `report`. */
+export const command = defineCommand({
+  flags: {
+    out: { kind: "string", default: "report.html", help: "the file" },
+  },
+  positionals: ["[RUN…]"],
+  async run({ out }, paths) {
+    if (paths.length === 0) {
+      throw new UserError("name the folder of a run, such as runs/grpo-seed0");
+    }
+    const sizeBytes = await writeReport(out, { runs: paths.map(readRun) });
+    return { document: { out, sizeBytes }, text: `${out} (${Math.ceil(sizeBytes / 1000)} KB)` };
+  },
+});

@@ -1,0 +1,139 @@
+/** The document around the sections: head with its content security policy, table of contents, data, script. */
+import { chartData } from "./chart.ts";
+import { type Html, html, jsonBlock, NOTHING } from "./html.ts";
+import pageScript from "./page.js" with { type: "text" };
+import styleSheet from "./style.css" with { type: "text" };
+
+/** One page of the document. */
+export interface Section {
+  /** Unique in the document. */
+  readonly id: string;
+  readonly title: string;
+  readonly body: Html;
+  /** Headings within it that the table of contents names; their elements have these ids. */
+  readonly parts?: readonly { readonly id: string; readonly title: string }[];
+}
+
+/** A report is to be mailed and opened anywhere: 2 MB. */
+export const MAX_BYTES = 2_000_000;
+
+/** Points a curve may keep, tried in turn until the document is small enough. */
+const POINT_LIMITS = [800, 400, 200, 100, 50, 24];
+
+/** Base64 of the SHA-256 of what stands in an element, as a content security policy names it. */
+async function cspHash(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return `'sha256-${btoa(String.fromCharCode(...new Uint8Array(digest)))}'`;
+}
+
+/** Our own text inside a script or style element. @throws {RangeError} When it would end the element. */
+function ownText(text: string): Html {
+  if (/<\/(script|style)|<!--/i.test(text)) {
+    throw new RangeError(
+      "Cannot put a script or style into the report: its text would end the element",
+    );
+  }
+  return { markup: text, charts: [] };
+}
+
+function contents(sections: readonly Section[]): Html {
+  return html`
+    <nav aria-label="Contents">
+      <h2>Contents</h2>
+      <ol>${sections.map(({ id, title, parts = [] }) =>
+        html`<li><a href="#${id}">${title}</a>${
+          parts.length === 0
+            ? NOTHING
+            : html`<ol>${
+              parts.map((part) => html`<li><a href="#${part.id}">${part.title}</a></li>`)
+            }</ol>`
+        }</li>`
+      )}</ol>
+    </nav>
+  `;
+}
+
+function requireUnique(names: readonly string[]): void {
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) {
+    throw new RangeError(`Cannot build the report: two of its parts have the id "${twice}"`);
+  }
+}
+
+/**
+ * Builds the document.
+ *
+ * @param options.title The heading.
+ * @param options.subtitle One line below it.
+ * @param options.sections In reading order.
+ * @param options.data Further values for the page's script, by name.
+ * @param options.chartJs The build of Chart.js.
+ * @returns HTML that loads nothing: scripts and style are inside, and the policy allows no others.
+ * @throws {RangeError} When two parts have one id, or the document stays above {@linkcode MAX_BYTES}.
+ */
+export async function buildDocument(options: {
+  readonly title: string;
+  readonly subtitle: string;
+  readonly sections: readonly Section[];
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly chartJs: string;
+}): Promise<string> {
+  const { title, subtitle, sections, data, chartJs } = options;
+  const charts = sections.flatMap(({ body }) => body.charts);
+  requireUnique([
+    ...sections.flatMap(({ id, parts = [] }) => [id, ...parts.map((part) => part.id)]),
+    ...charts.map(({ id }) => id),
+  ]);
+  const policy = [
+    "default-src 'none'",
+    `script-src ${await cspHash(chartJs)} ${await cspHash(pageScript)}`,
+    `style-src ${await cspHash(styleSheet)}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+  const body = sections.map((section) =>
+    html`
+      <section id="${section.id}" aria-labelledby="${section.id}-heading">
+      <h2 id="${section.id}-heading">${section.title}</h2>
+      ${section.body}
+      </section>
+    `
+  );
+  const page = (maxPoints: number) =>
+    html`
+      <!DOCTYPE html>
+      <html lang="en">
+        <head>
+          <meta charset="utf-8">
+          <meta http-equiv="Content-Security-Policy" content="${policy}">
+          <meta name="viewport" content="width=device-width, initial-scale=1">
+          <meta name="color-scheme" content="light dark">
+          <title>${title}</title>
+          <style>${ownText(styleSheet)}</style>
+        </head>
+        <body>
+      <a class="skip" href="#${sections[0]?.id ?? ""}">Skip to the content</a>
+      <header><h1>${title}</h1><p>${subtitle}</p></header>
+      ${contents(sections)}
+      <main>
+      <noscript><p class="note">Without JavaScript the charts are tables, and everything else is here as well.</p></noscript>
+      ${body}</main>
+      ${jsonBlock("report-data", {
+        ...data,
+        charts: charts.map((chart) => chartData(chart, maxPoints)),
+      })}
+      <script>${ownText(chartJs)}</script>
+      <script>${ownText(pageScript)}</script>
+        </body>
+      </html>
+    `.markup;
+  for (const maxPoints of POINT_LIMITS) {
+    const text = page(maxPoints);
+    if (new TextEncoder().encode(text).length <= MAX_BYTES) return text;
+  }
+  throw new RangeError(
+    `Cannot build the report: ${charts.length} charts do not fit into ${
+      MAX_BYTES / 1e6
+    } MB; name fewer runs`,
+  );
+}

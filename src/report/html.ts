@@ -1,0 +1,78 @@
+/** HTML as values: the one place where text is escaped. Whatever comes from a log passes through here. */
+import type { Chart } from "./chart.ts";
+
+/** Markup that is safe to stand in the document, with the charts that it shows. */
+export interface Html {
+  readonly markup: string;
+  /** Charts whose canvases the markup holds. */
+  readonly charts: readonly Chart[];
+}
+
+/** What a template may hold: text and numbers are escaped, markup is taken as it is. */
+export type Part = Html | string | number | readonly Part[];
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** Text as it may stand between tags and in quoted attributes. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
+}
+
+function isList(part: Part): part is readonly Part[] {
+  return Array.isArray(part);
+}
+
+function join(parts: readonly Part[]): Html {
+  const charts: Chart[] = [];
+  const markup = parts.map((part): string => {
+    if (typeof part === "string" || typeof part === "number") return escapeHtml(String(part));
+    const inner = isList(part) ? join(part) : part;
+    charts.push(...inner.charts);
+    return inner.markup;
+  }).join("");
+  return { markup, charts };
+}
+
+/**
+ * A template of markup: `` html`<p>${text}</p>` ``.
+ *
+ * @param strings The markup that stands in our own source.
+ * @param parts Text and numbers, which are escaped; markup and lists of it, which are not. Attributes must be quoted.
+ * @returns The markup, with the charts of its parts.
+ */
+export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  const texts = strings.map((markup): Html => ({ markup, charts: [] }));
+  return join(texts.flatMap((text, i) => i < parts.length ? [text, parts[i]] : [text]));
+}
+
+/** No markup. */
+export const NOTHING: Html = { markup: "", charts: [] };
+
+/**
+ * A block of data for the page's script. Within a script element only `<` could end it, so none is left.
+ *
+ * @param id The element's id.
+ * @param data JSON values.
+ */
+export function jsonBlock(id: string, data: unknown): Html {
+  const text = JSON.stringify(data).replaceAll("<", "\\u003c");
+  return {
+    markup: `<script type="application/json" id="${escapeHtml(id)}">${text}</script>`,
+    charts: [],
+  };
+}
+
+/**
+ * A name as an element's id and a link's target: letters, digits and hyphens.
+ *
+ * @param words Joined by hyphens.
+ */
+export function idOf(...words: readonly (string | number)[]): string {
+  return words.join("-").replace(/[^A-Za-z0-9]+/g, "-").replace(/^-|-$/g, "").toLowerCase();
+}

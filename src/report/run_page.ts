@@ -1,0 +1,126 @@
+/** The page of a run: what it is, what it reached, its invariants, every metric in four groups, its episodes. */
+import type { MetricGroup } from "../debug/metric_dictionary.ts";
+import type { CheckResult } from "../debug/invariants.ts";
+import { baseName } from "../run/run_settings.ts";
+import { chartFigure } from "./chart.ts";
+import type { Section } from "./document.ts";
+import { formatNumber } from "./format.ts";
+import { type Html, html, idOf, NOTHING } from "./html.ts";
+import type { RunData } from "./run_data.ts";
+import { bandNote, groupCharts, otherCharts } from "./run_panels.ts";
+import { facts, verdictMark } from "./tables.ts";
+import { transcripts } from "./transcripts.ts";
+
+const GROUPS: readonly (readonly [MetricGroup, string])[] = [
+  ["outcome", "Outcome: what was reached"],
+  ["behaviour", "Behaviour: how"],
+  ["optimizer", "Optimizer: what the updates did"],
+  ["consistency", "Consistency: what must be a fixed value in a correct trainer"],
+];
+
+/** Recorded steps that are listed. */
+const RECORDED_SHOWN = 20;
+
+function ends(run: RunData, name: string): string {
+  const points = run.metrics.get(name) ?? [];
+  if (points.length === 0) return "–";
+  return `${formatNumber(points[0][1])} → ${formatNumber(points[points.length - 1][1])}`;
+}
+
+function runFacts(run: RunData): Html {
+  const { settings, stepCount, path } = run;
+  const known = settings
+    ? [
+      ["algorithm", `${settings.config.algorithm}, seed ${settings.config.seed}`],
+      ["gym", `${settings.config.preset}, reward by ${settings.config.reward} tests`],
+      ["base agent", baseName(settings.base)],
+      ["fault on purpose", settings.bug ?? "none"],
+      ["adapter", settings.adapter ?? "not known"],
+    ] as const
+    : [];
+  return facts([
+    ["run", path],
+    ...known,
+    ["steps", settings ? `${stepCount} of ${settings.config.steps}` : String(stepCount)],
+    ["reward, first → last step", ends(run, "reward")],
+    ["held-out pass rate, first → last", ends(run, "eval_pass")],
+  ]);
+}
+
+/** The verdicts at step 0 as a table. */
+function checksTable(checks: readonly CheckResult[]): Html {
+  if (checks.length === 0) return NOTHING;
+  const rows = checks.map((check) =>
+    html`
+      <tr>
+        <th scope="row">${check.id} ${check.name}</th>
+        <td class="text">${verdictMark(check.verdict)}</td>
+        <td>${formatNumber(check.value)}</td>
+        <td>${check.relation} ${formatNumber(check.bound)}</td>
+        <td class="text">${check.reason}</td>
+      </tr>
+    `
+  );
+  return html`
+    <div class="scroll" tabindex="0" role="region" aria-label="Invariants before the first step">
+      <table>
+        <caption>Invariants before the first step</caption>
+        <thead>
+          <tr>
+            <th scope="col">check</th>
+            <th scope="col" class="text">verdict</th>
+            <th scope="col">value</th>
+            <th scope="col">bound</th>
+            <th scope="col" class="text">what the value is</th>
+          </tr>
+        </thead>
+        <tbody>${rows}</tbody>
+      </table>
+    </div>
+  `;
+}
+
+function recordedList({ recorded }: RunData): Html {
+  if (recorded.length === 0) return NOTHING;
+  const items = recorded.slice(0, RECORDED_SHOWN).map(({ step, reasons }) =>
+    html`<li>step ${step}: ${reasons.join("; ") || "recorded"}</li>`
+  );
+  const rest = recorded.length - items.length;
+  return html`
+    <details>
+      <summary>Recorded steps (filled triangles): ${recorded.length}</summary>
+      <ul>${items}${rest > 0 ? html`<li>and ${rest} more</li>` : NOTHING}</ul>
+    </details>
+  `;
+}
+
+/**
+ * The page of a run.
+ *
+ * @param run The run.
+ * @param index Its number in the report, which keeps the ids of two runs of one name apart.
+ */
+export function runPage(run: RunData, index: number): Section {
+  const prefix = idOf("run", index);
+  const parts: { id: string; title: string }[] = [];
+  const block = (id: string, title: string, body: Html): Html => {
+    if (body.markup === "") return NOTHING;
+    parts.push({ id: idOf(prefix, id), title });
+    return html`<h3 id="${idOf(prefix, id)}">${title}</h3>\n${body}`;
+  };
+  const grid = (charts: ReturnType<typeof groupCharts>) =>
+    charts.length === 0
+      ? NOTHING
+      : html`<div class="charts">${charts.map((chart) => chartFigure(chart))}</div>`;
+  const body = html`${runFacts(run)}
+${checksTable(run.checks)}
+<p class="note">${
+    bandNote(run)
+  } Triangles on the axis: checkpoints (open) and recorded steps (filled).
+Exact zeros on a logarithmic axis stand at its foot, marked 0.</p>
+${recordedList(run)}
+${GROUPS.map(([group, title]) => block(group, title, grid(groupCharts(run, { group, prefix }))))}${
+    block("other", "Other metrics", grid(otherCharts(run, prefix)))
+  }${block("episodes", "Episodes", transcripts(run))}`;
+  return { id: prefix, title: `Run ${run.name}`, body, parts };
+}
