@@ -46,6 +46,14 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "a loss over a batch, its gradient, weights after Adam steps",
     load: () => import("./commands/grad.ts"),
   },
+  triage: {
+    summary: "what may be wrong with a run, with evidence and the next test",
+    load: () => import("./commands/triage.ts"),
+  },
+  replay: {
+    summary: "a step of a run again, bit for bit or with a stage changed",
+    load: () => import("./commands/replay.ts"),
+  },
   lab: {
     summary: "every experiment, beside the numbers that it reproduces",
     load: () => import("./commands/lab.ts"),

@@ -84,7 +84,8 @@ export function dropRowsFrom(path: string, step: number): void {
   writeFilePartsAtomic(path, kept);
 }
 
-function exists(path: string): boolean {
+/** True where there is a file or folder of that name. @throws {UserError} When that cannot be known. */
+export function exists(path: string): boolean {
   try {
     Deno.statSync(path);
     return true;

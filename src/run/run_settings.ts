@@ -2,8 +2,9 @@
 import { z } from "zod";
 import denoConfig from "../../deno.json" with { type: "json" };
 import { UserError } from "../core/errors.ts";
-import { FAULT_NAMES, type FaultName } from "../debug/faults.ts";
+import { FAULT_NAMES, type FaultName, faultyStages } from "../debug/faults.ts";
 import { BASE_AGENTS, type BaseAgentName, RL_BASE_SEED } from "../rl/base_agent.ts";
+import { HEALTHY_STAGES, type Stages } from "../rl/stages.ts";
 import { type ConfigSources, parseConfig, resolveConfig, type TrainConfig } from "../rl/config.ts";
 import { checkpointSteps, readJson, writeJson } from "./run_directory.ts";
 
@@ -60,6 +61,11 @@ export function baseSource(
 /** A base agent's name for people: `plain:0`, or the file. */
 export function baseName(base: BaseSource): string {
   return "file" in base ? base.file : `${base.kind}:${base.seed}`;
+}
+
+/** The stages of a run's updates. */
+export function stagesOf({ bug }: Pick<RunSettings, "bug">): Stages {
+  return bug === null ? HEALTHY_STAGES : faultyStages(bug);
 }
 
 /**

@@ -1,7 +1,5 @@
 /** A training run on disk: the trainer's steps with journal, evaluations and checkpoints, begun or taken up where it stands. */
-import { z } from "zod";
 import { UserError } from "../core/errors.ts";
-import { faultyStages } from "../debug/faults.ts";
 import { type CheckResult, violated } from "../debug/invariants.ts";
 import { type MetricsRow, metricsRow } from "../debug/metrics.ts";
 import { runChecks } from "../debug/trainer_checks.ts";
@@ -18,17 +16,18 @@ import {
 } from "../model/parameters.ts";
 import { ALGORITHMS } from "../rl/algorithms.ts";
 import { BASE_AGENTS, makeBaseAgent } from "../rl/base_agent.ts";
-import { HEALTHY_STAGES, type Stages } from "../rl/stages.ts";
 import { type StepReport, Trainer } from "../rl/trainer.ts";
 import { rolloutStats } from "../rollout/rollout_stats.ts";
 import { readAgent } from "./agent_file.ts";
-import { type Checkpoint, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
+import { readCheckpoint } from "./checkpoint.ts";
 import { writeChecks } from "./checks_file.ts";
 import { episodeRows } from "./episode_rows.ts";
 import { dropRowsFrom, Journal, readJournal } from "./journal.ts";
 import { requireFiniteStep } from "./non_finite.ts";
 import { checkpointPath, checkpointSteps, type RunDirectory } from "./run_directory.ts";
-import { type RunSettings, writeSettings } from "./run_settings.ts";
+import { type RunSettings, stagesOf, writeSettings } from "./run_settings.ts";
+import { StepRecorder } from "./step_record.ts";
+import { loadTrainer, saveTrainer } from "./trainer_file.ts";
 
 /** What a run is made of. */
 export interface TrainingOptions {
@@ -62,12 +61,6 @@ const BASELINE_EPISODES_PER_TASK = 16;
 /** Stands for the step in the random stream of those episodes: no step of a run has this number. */
 const BASELINE_DRAW = 2 ** 32 - 1;
 
-const stateSchema = z.object({
-  step: z.int().min(0),
-  adamStep: z.int().min(0),
-  baseline: z.number(),
-});
-
 interface Agent {
   readonly config: ModelConfig;
   readonly weights_W: Float32Array<ArrayBuffer>;
@@ -84,23 +77,6 @@ async function makeBase(options: TrainingOptions, gym: Gym): Promise<Agent> {
     ...(onCloned && { onProgress: onCloned }),
   });
   return { config: TINY_AGENT, weights_W };
-}
-
-/** Writes the trainer's whole state. */
-async function saveCheckpoint({ learner, state }: Trainer, path: string): Promise<void> {
-  const { commands, parameters } = learner;
-  writeCheckpoint(checkpointPath(path, state.step), {
-    config: parameters.config,
-    weights_W: await readParameters(commands, parameters),
-    step: state.step,
-    moments: await learner.readMoments(),
-    state: { ...state },
-  });
-}
-
-/** The stages of a run's updates. */
-function stagesOf({ bug }: RunSettings): Stages {
-  return bug === null ? HEALTHY_STAGES : faultyStages(bug);
 }
 
 /** Writes the verdicts of the invariants, and lets no run begin that violates one. */
@@ -149,36 +125,22 @@ async function beginTrainer(options: TrainingOptions, openedGym: Gym): Promise<T
     await runChecks(commands, { gym, config, model, weights_W, stages, baseline }),
     options,
   );
-  await saveCheckpoint(trainer, directory.path);
+  await saveTrainer(trainer, checkpointPath(directory.path, trainer.state.step));
   return trainer;
-}
-
-function parseState({ state }: Checkpoint, path: string) {
-  const result = stateSchema.safeParse(state);
-  if (result.success) return result.data;
-  throw new UserError(`Cannot resume from ${path}: it holds no trainer's state`);
 }
 
 /** The trainer as a checkpoint left it; rows of later steps are dropped, since those steps are done again. */
 function resumeTrainer(options: TrainingOptions, gym: Gym, step: number): Trainer {
   const { commands, directory, settings } = options;
   const { config } = settings;
-  const path = checkpointPath(directory.path, step);
-  const checkpoint = readCheckpoint(path);
-  if (checkpoint.moments === undefined) {
-    throw new UserError(`Cannot resume from ${path}: it holds no optimizer's moments`);
-  }
-  [directory.metrics, directory.episodes].forEach((journal) => dropRowsFrom(journal, step));
-  const trainer = new Trainer({
+  const trainer = loadTrainer(checkpointPath(directory.path, step), {
     commands,
-    parameters: createParameters(commands, checkpoint.config, checkpoint.weights_W),
     gym: compileGym(gym, config.preset),
     config,
     stages: stagesOf(settings),
     reference_W: readCheckpoint(checkpointPath(directory.path, 0)).weights_W,
-    state: parseState(checkpoint, path),
   });
-  trainer.learner.writeMoments(...checkpoint.moments);
+  [directory.metrics, directory.episodes].forEach((journal) => dropRowsFrom(journal, step));
   return trainer;
 }
 
@@ -201,13 +163,17 @@ async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<v
   const { steps, episodesEvery, checkpointEvery } = trainer.config;
   using metrics = new Journal(directory.metrics);
   using episodes = new Journal(directory.episodes);
+  const rows = readJournal(directory.metrics) as unknown as MetricsRow[];
+  const recorder = new StepRecorder(directory, { config: trainer.config, history: rows });
   for (let isOver = trainer.state.step >= steps; !isOver;) {
+    const before = await recorder.before(trainer);
     const report = await trainer.step();
     const row = metricsRow(report, { evaluation: await evaluateStep(trainer, report) });
     metrics.append({ ...row });
     if (isDue(report.step, episodesEvery)) {
       episodeRows(report.step, report.batch).forEach((episode) => episodes.append(episode));
     }
+    recorder.after(before, report, row);
     await requireFiniteStep(trainer, report, directory);
     // A signal is heard only between two turns of the event loop, and a step may end within one.
     await new Promise((resolve) => setTimeout(resolve, 0));
@@ -216,7 +182,7 @@ async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<v
     if (isOver || isDue(done, checkpointEvery)) {
       metrics.sync();
       episodes.sync();
-      await saveCheckpoint(trainer, directory.path);
+      await saveTrainer(trainer, checkpointPath(directory.path, trainer.state.step));
     }
     onStep?.(row, done);
   }

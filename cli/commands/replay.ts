@@ -1,0 +1,92 @@
+/** `agentrl replay`: a step of a run done again, bit for bit, and once more with one stage changed. */
+import { parseReplacement, type Replay } from "../../src/debug/replay.ts";
+import { type ReplayedStep, replayRun } from "../../src/run/replay_run.ts";
+import { defineCommand } from "../command.ts";
+import { adapterName, GPU_FLAGS, openCommands } from "../gpu.ts";
+import { formatColumns } from "../table.ts";
+
+const show = (value: number | undefined) => value === undefined ? "-" : String(value);
+
+function describeDifferences({ differences }: Replay, title: string): string[] {
+  return formatColumns(
+    ["metric", " recorded", ` ${title}`],
+    differences.map(({ metric, recorded, replayed }) => [metric, show(recorded), show(replayed)]),
+  ).map((line) => `  ${line}`);
+}
+
+function describeSampling({ isSampledAlike }: Replay): string {
+  if (isSampledAlike === undefined) {
+    return "Episodes: sampled anew (the step was not recorded, so there are none to compare with).";
+  }
+  return isSampledAlike
+    ? "Episodes: sampling again gives the recorded ones, bit for bit."
+    : "Episodes: the recorded ones are trained on; sampling again gives others.";
+}
+
+function describe(
+  { recorded, replay, changed, from, settings }: ReplayedStep,
+  options: { readonly replace: string | undefined; readonly adapter: string },
+): string {
+  const count = Object.keys(recorded).length - 1;
+  const lines = [
+    `Step ${recorded.step}, from ${from.path}${
+      from.stepsBefore > 0 ? ` and ${from.stepsBefore} steps behind it` : ""
+    }.`,
+    describeSampling(replay),
+  ];
+  if (replay.differences.length === 0) {
+    lines.push(`Statistics: all ${count} reproduced, bit for bit.`);
+  } else {
+    lines.push(
+      `Statistics: ${replay.differences.length} of ${count} differ from the record` +
+        (settings.adapter === null || settings.adapter === options.adapter
+          ? ":"
+          : `, which was made on ${settings.adapter}; this is ${options.adapter}:`),
+      "",
+      ...describeDifferences(replay, "replayed"),
+    );
+  }
+  if (changed) {
+    lines.push("", `With ${options.replace}:`);
+    lines.push(
+      ...(changed.differences.length === 0
+        ? ["  no statistic of this step changes"]
+        : describeDifferences(changed, "changed")),
+    );
+  }
+  return lines.join("\n");
+}
+
+/** The command `replay`. */
+export const command = defineCommand({
+  positionals: ["RUN"],
+  flags: {
+    step: { kind: "integer", required: true, min: 0, max: 1_000_000, help: "the step to do again" },
+    replace: {
+      kind: "string",
+      help: "STAGE=FAULT, such as lossMask=mask_shift (or STAGE=healthy): replays once more with " +
+        "that stage and shows what changes",
+    },
+    ...GPU_FLAGS,
+  },
+  async run({ step, replace, requireGpu }, [path = ""]) {
+    const replacement = replace === undefined ? undefined : parseReplacement(replace);
+    const commands = await openCommands({ requireGpu });
+    const replayed = await replayRun(commands, { path, step, replacement });
+    const { recorded, replay, changed, from } = replayed;
+    return {
+      document: {
+        run: path,
+        step,
+        from,
+        isReproduced: replay.differences.length === 0,
+        isSampledAlike: replay.isSampledAlike ?? null,
+        differences: replay.differences,
+        recorded,
+        changed: changed ? { row: changed.row, differences: changed.differences } : null,
+      },
+      text: describe(replayed, { replace, adapter: adapterName(commands.gpu) }),
+      exitCode: replay.differences.length === 0 ? 0 : 1,
+    };
+  },
+});

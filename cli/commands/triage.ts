@@ -1,0 +1,107 @@
+/** `agentrl triage`: what may be wrong with a run, by its metrics and the verdicts of its invariants. */
+import { UserError } from "../../src/core/errors.ts";
+import { HEALTHY_RUNS, healthyReference } from "../../src/debug/healthy_reference.ts";
+import { metricSeries } from "../../src/debug/metric_series.ts";
+import { type Cause, type Evidence, triage, type TriageReport } from "../../src/debug/triage.ts";
+import { TRIAGE_METRICS } from "../../src/debug/triage_rules.ts";
+import { writeFileAtomic } from "../../src/run/atomic_file.ts";
+import { readChecks } from "../../src/run/checks_file.ts";
+import { exists, readJournal } from "../../src/run/journal.ts";
+import { runPaths, writeJson } from "../../src/run/run_directory.ts";
+import { measurementPage, measureTriage } from "../../src/run/triage_measure.ts";
+import { defineCommand, type Outcome } from "../command.ts";
+
+/** The files of a run: a folder's metrics and verdicts, or one file of metrics. Nothing else is read. */
+function runFiles(run: string): { readonly metrics: string; readonly checks: string | undefined } {
+  const paths = runPaths(run);
+  if (!exists(paths.metrics)) return { metrics: run, checks: undefined };
+  return { metrics: paths.metrics, checks: exists(paths.checks) ? paths.checks : undefined };
+}
+
+function describeEvidence(
+  { metric, statistic, step, value, relation, bound, boundFrom }: Evidence,
+) {
+  const number = (n: number | null) => n === null ? "no number" : String(Number(n.toPrecision(4)));
+  return `${metric} (${statistic}, step ${step}) is ${number(value)}; bound ${relation} ` +
+    `${number(bound)}${boundFrom === "" ? "" : `, ${boundFrom}`}`;
+}
+
+/** Evidence under its symptom. */
+function describeSymptoms(evidence: readonly Evidence[]): string[] {
+  return evidence.flatMap((item, index) => [
+    ...(item.symptom === evidence[index - 1]?.symptom ? [] : [`     ${item.symptom}:`]),
+    `       ${describeEvidence(item)}`,
+  ]);
+}
+
+function describeCause({ fault, score, evidence, next }: Cause, index: number): string[] {
+  return [
+    `  ${index + 1}. ${fault}, score ${score.toFixed(2)}`,
+    ...describeSymptoms(evidence),
+    `     next: ${next}`,
+  ];
+}
+
+function describeReport(report: TriageReport, run: string): string {
+  const { causes, note, notMeasured, unlucky } = report;
+  const shown = causes.length > 0 ? causes.flatMap(describeCause) : describeSymptoms(unlucky);
+  return [
+    `${run}: ${note}`,
+    ...(shown.length > 0 ? ["", ...shown] : []),
+    ...(notMeasured.length > 0
+      ? ["", "Not measured:", ...notMeasured.map((symptom) => `  ${symptom}`)]
+      : []),
+    "",
+    `Compared with: ${HEALTHY_RUNS}.`,
+  ].join("\n");
+}
+
+function triageRun(run: string): Outcome {
+  const { metrics: file, checks } = runFiles(run);
+  const metrics = metricSeries(readJournal(file), { names: TRIAGE_METRICS, source: file });
+  const report = triage({
+    metrics,
+    checks: checks === undefined ? undefined : readChecks(checks),
+    reference: healthyReference(),
+    runName: run,
+  });
+  return {
+    document: { run, ...report, comparedWith: HEALTHY_RUNS },
+    text: describeReport(report, run),
+  };
+}
+
+function measure(folder: string): Outcome {
+  const measurement = measureTriage(folder);
+  const page = measurementPage(measurement);
+  writeJson(`${folder}/healthy_reference.json`, measurement.reference);
+  writeFileAtomic(`${folder}/triage_confusion.md`, page);
+  const { withChecks, metricsOnly } = measurement;
+  return { document: { withChecks, metricsOnly }, text: page };
+}
+
+/** The command `triage`. */
+export const command = defineCommand({
+  positionals: ["[RUN]"],
+  flags: {
+    measure: {
+      kind: "string",
+      help:
+        "instead of a run: a folder with faults-seedS of `agentrl faults`; writes the confusion " +
+        "matrix and the healthy reference of these runs into it",
+    },
+  },
+  // deno-lint-ignore require-await -- Every command is asynchronous.
+  async run({ measure: folder }, [run]) {
+    if (folder !== undefined && run !== undefined) {
+      throw new UserError("--measure looks at many runs: leave RUN out");
+    }
+    if (folder !== undefined) return measure(folder);
+    if (run === undefined) {
+      throw new UserError(
+        "RUN is missing: a run's folder, or a JSONL file with a row of metrics a step",
+      );
+    }
+    return triageRun(run);
+  },
+});

@@ -1,0 +1,124 @@
+/** Replaying a step of a run: from its record, or from the nearest checkpoint before it. */
+import { UserError } from "../core/errors.ts";
+import type { MetricsRow } from "../debug/metrics.ts";
+import {
+  type RecordedStep,
+  replaceStage,
+  type Replay,
+  replayStep,
+  type StageReplacement,
+} from "../debug/replay.ts";
+import type { Commands } from "../gpu/commands.ts";
+import { compileGym } from "../gym/compiled.ts";
+import { openGym } from "../gym/gym.ts";
+import { destroyParameters } from "../model/parameters.ts";
+import type { Trainer } from "../rl/trainer.ts";
+import { type Checkpoint, readCheckpoint } from "./checkpoint.ts";
+import { readJournal } from "./journal.ts";
+import { checkpointPath, checkpointSteps, runPaths } from "./run_directory.ts";
+import { readSettings, type RunSettings, stagesOf } from "./run_settings.ts";
+import { readStepRecord } from "./step_record.ts";
+import { restoreTrainer, snapshotTrainer, type TrainerFrame } from "./trainer_file.ts";
+
+/** A step done again. */
+export interface ReplayedStep {
+  readonly recorded: MetricsRow;
+  /** With the run's own stages. */
+  readonly replay: Replay;
+  /** With one stage replaced; undefined where none was. */
+  readonly changed: Replay | undefined;
+  /** Where it began: the step's own record, or a checkpoint and how many steps were done again before it. */
+  readonly from: { readonly path: string; readonly stepsBefore: number };
+  readonly settings: RunSettings;
+}
+
+interface Start {
+  readonly recorded: RecordedStep;
+  readonly path: string;
+}
+
+/** What is known of the step, and the nearest state before it. */
+function findStart(path: string, step: number): Start {
+  const record = readStepRecord(path, step);
+  if (record) return { recorded: record, path: record.statePath };
+  const { metrics } = runPaths(path);
+  const rows = readJournal(metrics);
+  const row = rows.find((candidate) => candidate.step === step);
+  if (row === undefined) {
+    throw new UserError(
+      `Cannot replay step ${step} of ${path}: ${metrics} has ${rows.length} steps from 0 on`,
+    );
+  }
+  const nearest = checkpointSteps(path).findLast((done) => done <= step);
+  if (nearest === undefined) {
+    throw new UserError(
+      `Cannot replay step ${step} of ${path}: it holds no checkpoint of that step or an earlier one`,
+    );
+  }
+  return { recorded: { row: row as unknown as MetricsRow }, path: checkpointPath(path, nearest) };
+}
+
+/** Runs `work` on a trainer in a given state. */
+async function withTrainer<T>(
+  checkpoint: Checkpoint,
+  frame: TrainerFrame & { readonly path: string },
+  work: (trainer: Trainer) => Promise<T>,
+): Promise<T> {
+  const trainer = restoreTrainer(checkpoint, frame);
+  try {
+    return await work(trainer);
+  } finally {
+    trainer.destroy();
+    destroyParameters(trainer.learner.parameters);
+  }
+}
+
+/**
+ * Does a step of a run again. Nothing of the run is changed.
+ *
+ * @param commands The device.
+ * @param options.path The run's folder.
+ * @param options.step The step. Where it was not recorded, the steps since the nearest checkpoint are done again, too.
+ * @param options.replacement A stage that a second replay changes.
+ * @returns The recorded row and the replays.
+ * @throws {UserError} When the run lacks the step or a file, or a file cannot be read.
+ * @throws {DeviceLostError} When the device is gone.
+ */
+export async function replayRun(
+  commands: Commands,
+  options: {
+    readonly path: string;
+    readonly step: number;
+    readonly replacement?: StageReplacement | undefined;
+  },
+): Promise<ReplayedStep> {
+  const { path, step, replacement } = options;
+  const settings = readSettings(runPaths(path).config);
+  const { recorded, path: startPath } = findStart(path, step);
+  const frame = {
+    commands,
+    gym: compileGym(await openGym(), settings.config.preset),
+    config: settings.config,
+    stages: stagesOf(settings),
+    reference_W: readCheckpoint(checkpointPath(path, 0)).weights_W,
+    path: startPath,
+  };
+  const first = await withTrainer(readCheckpoint(startPath), frame, async (trainer) => {
+    const stepsBefore = step - trainer.state.step;
+    while (trainer.state.step < step) await trainer.step();
+    const before = await snapshotTrainer(trainer);
+    return { stepsBefore, before, replay: await replayStep(trainer, recorded) };
+  });
+  const changed = replacement && await withTrainer(
+    first.before,
+    { ...frame, stages: replaceStage(frame.stages, replacement) },
+    (trainer) => replayStep(trainer, recorded, { isResampled: replacement.stage === "sample" }),
+  );
+  return {
+    recorded: recorded.row,
+    replay: first.replay,
+    changed,
+    from: { path: startPath, stepsBefore: first.stepsBefore },
+    settings,
+  };
+}

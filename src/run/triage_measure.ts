@@ -1,0 +1,131 @@
+/** Measures triage on runs whose causes are known: the folders that `agentrl faults` makes, for several seeds. */
+import { UserError } from "../core/errors.ts";
+import { CATALOGUE, CATALOGUE_NAMES, type CatalogueRun } from "../debug/catalogue.ts";
+import { confusionRows, confusionTable, type TriagedRun } from "../debug/confusion.ts";
+import {
+  type HealthyReference,
+  healthyReference,
+  type HealthyReferenceFile,
+  healthyReferenceFile,
+} from "../debug/healthy_reference.ts";
+import { metricSeries } from "../debug/metric_series.ts";
+import type { MetricsRow } from "../debug/metrics.ts";
+import { triage } from "../debug/triage.ts";
+import { TRIAGE_METRICS } from "../debug/triage_rules.ts";
+import { asUserError } from "./atomic_file.ts";
+import { readChecks } from "./checks_file.ts";
+import { exists, readJournal } from "./journal.ts";
+import { runPaths } from "./run_directory.ts";
+
+/** A run of the catalogue on disk. */
+interface KnownRun {
+  readonly name: keyof typeof CATALOGUE;
+  readonly seed: number;
+  readonly path: string;
+}
+
+/** The seeds of the healthy runs that are pinned. */
+const REFERENCE_SEEDS = [0, 1, 2];
+
+/** The runs in `FOLDER/faults-seedS/NAME`, in the order of the catalogue. */
+function findRuns(folder: string): KnownRun[] {
+  let names: string[];
+  try {
+    names = Array.from(Deno.readDirSync(folder), ({ name }) => name);
+  } catch (error) {
+    throw asUserError(error, `Cannot read ${folder}`);
+  }
+  const seeds = names.flatMap((name) => /^faults-seed(\d+)$/.exec(name)?.[1] ?? [])
+    .map(Number).sort((a, b) => a - b);
+  return CATALOGUE_NAMES.flatMap((name) =>
+    seeds.map((seed) => ({ name, seed, path: `${folder}/faults-seed${seed}/${name}` }))
+  ).filter(({ path }) => exists(runPaths(path).metrics));
+}
+
+function pinHealthyRuns(runs: readonly KnownRun[], folder: string): HealthyReferenceFile {
+  const seeds = REFERENCE_SEEDS.map((seed) => {
+    const run = runs.find((known) => known.name === "healthy" && known.seed === seed);
+    if (run) return { seed, rows: readJournal(runPaths(run.path).metrics) };
+    throw new UserError(
+      `Cannot measure triage: ${folder}/faults-seed${seed}/healthy is missing; ` +
+        `make it with cli/agentrl faults --seed ${seed} --out ${folder}/faults-seed${seed}`,
+    );
+  });
+  return healthyReferenceFile(seeds as unknown as { seed: number; rows: MetricsRow[] }[]);
+}
+
+function triageRuns(
+  runs: readonly KnownRun[],
+  options: { readonly reference: HealthyReference; readonly withChecks: boolean },
+): TriagedRun[] {
+  const { reference, withChecks } = options;
+  return runs.map(({ name, seed, path }) => {
+    const { fault }: CatalogueRun = CATALOGUE[name];
+    const files = runPaths(path);
+    const report = triage({
+      metrics: metricSeries(readJournal(files.metrics), {
+        names: TRIAGE_METRICS,
+        source: files.metrics,
+      }),
+      checks: withChecks ? readChecks(files.checks) : undefined,
+      reference,
+      runName: path,
+    });
+    return { name, seed, fault, report };
+  });
+}
+
+/** What a measurement found. */
+export interface TriageMeasurement {
+  /** The healthy runs to pin. */
+  readonly reference: HealthyReferenceFile;
+  /** With the invariants' verdicts. */
+  readonly withChecks: readonly TriagedRun[];
+  /** From the metrics alone. */
+  readonly metricsOnly: readonly TriagedRun[];
+}
+
+/**
+ * Triages runs whose causes are known, against the healthy ones of seeds 0 to 2 among them.
+ *
+ * @param folder Holds `faults-seedS` folders of `agentrl faults`.
+ * @returns Reports, and the reference that they were made with.
+ * @throws {UserError} When a healthy run of seeds 0 to 2 is missing, or a file cannot be read.
+ */
+export function measureTriage(folder: string): TriageMeasurement {
+  const runs = findRuns(folder);
+  const file = pinHealthyRuns(runs, folder);
+  const reference = healthyReference(file);
+  return {
+    reference: file,
+    withChecks: triageRuns(runs, { reference, withChecks: true }),
+    metricsOnly: triageRuns(runs, { reference, withChecks: false }),
+  };
+}
+
+/** The measurement as a page in Markdown. */
+export function measurementPage({ withChecks, metricsOnly }: TriageMeasurement): string {
+  const table = (runs: readonly TriagedRun[]) => confusionTable(confusionRows(runs));
+  return [
+    "# What triage answers",
+    "",
+    "Runs of the catalogue by their true cause, with the causes that triage ranks first. Controls and healthy runs are right",
+    "where no fault is named: `nothing-fired`, or `unlucky` where exploration has not paid. The healthy seeds 0 to 2 are the",
+    "reference itself; the other seeds are not in it.",
+    "",
+    "    for seed in 0 1 2; do cli/agentrl faults --seed $seed; done",
+    "    for seed in 3 4 5 6 7 8 9; do cli/agentrl faults healthy --seed $seed; done",
+    "    cli/agentrl triage --measure runs",
+    "",
+    "makes these tables again, as `runs/triage_confusion.md`, and the pinned `healthy_reference.json` beside it.",
+    "",
+    "## With the invariants' verdicts, as a run's folder holds them",
+    "",
+    ...table(withChecks),
+    "",
+    "## From the metrics alone, as anybody's JSONL",
+    "",
+    ...table(metricsOnly),
+    "",
+  ].join("\n");
+}
