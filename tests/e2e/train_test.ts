@@ -1,0 +1,205 @@
+/** Tests of `agentrl train`, `eval` and `base` as child processes: what they print and leave, Ctrl-C, kill -9, bad input. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { Commands } from "../../src/gpu/commands.ts";
+import { readCheckpoint, writeCheckpoint } from "../../src/run/checkpoint.ts";
+import { readJournal } from "../../src/run/journal.ts";
+import { checkpointSteps, runPaths } from "../../src/run/run_directory.ts";
+import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
+import { resumeRun, SMALL_SETS, smallSettings, startRun } from "../run/small_run.ts";
+import { withFolder } from "../run/with_folder.ts";
+import { agentrl, assertRefused, golden, LAUNCHER, namesIn } from "./command_line.ts";
+
+const STEPS = 12;
+
+/** The small run of tests/run/small_run.ts on the command line. */
+function smallArguments(path: string, base = golden("model.safetensors")): string[] {
+  const sets = SMALL_SETS.flatMap((set) => ["--set", set]);
+  // The base agent is no subject of the gate here, and the gate takes a second.
+  return ["train", "--steps", `${STEPS}`, "--base", base, "--out", path, "--no-gate", ...sets];
+}
+
+/** A child that can be stopped, and a promise of its end. */
+function spawn(args: readonly string[]) {
+  const child = new Deno.Command(LAUNCHER, {
+    args: [...args],
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  return { child, output: child.output() };
+}
+
+/** Waits until a run has `steps` rows. */
+async function waitForRows(path: string, steps: number): Promise<void> {
+  for (const deadline = Date.now() + 60_000; Date.now() < deadline;) {
+    try {
+      if (readJournal(runPaths(path).metrics).length >= steps) return;
+    } catch {
+      // The journal is not there yet.
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  throw new Error(`${path} has no ${steps} rows after a minute`);
+}
+
+Deno.test("agentrl train prints one document and leaves a run that eval reads", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/run`;
+    const { code, stdout, stderr } = await agentrl([...smallArguments(path), "--json"]);
+    assertEquals(code, 0, stderr);
+    const document = JSON.parse(stdout);
+    assertEquals(Object.keys(document), ["run", "steps", "weightsHash", "last"]);
+    assertEquals([document.run, document.steps, document.last.step], [path, STEPS, STEPS - 1]);
+    assertMatch(document.weightsHash, /^[0-9a-f]{64}$/);
+    assertMatch(stderr, /^step 0: held-out pass [01]\.\d\d \(/);
+    assertMatch(stderr, /train 12\/12 \| \d+s \| reward \d\.\d\d pass \d\.\d\d [\d.]+\/s\n$/);
+    assertEquals(namesIn(path).filter((name) => name !== "lock"), [
+      "checkpoints",
+      "checks.json",
+      "config.json",
+      "episodes.jsonl",
+      "metrics.jsonl",
+      "steps",
+    ]);
+
+    const evaluated = await agentrl([
+      ...["eval", "--checkpoint", `${path}/checkpoints/step-12.safetensors`, "--split", "heldout"],
+      ...["--preset", "rl", "--episodes", "20", "--seed", "3", "--json"],
+    ]);
+    const result = JSON.parse(evaluated.stdout);
+    assertEquals(
+      Object.keys(result).join(),
+      "split,episodes,reward,passRate,passRateLow,passRateHigh,validCalls,submitRate,turns,actionTokens," +
+        "reads,edits,hardcode,firstEditRight,logpGapMax",
+    );
+    assertEquals([result.split, result.episodes, result.logpGapMax], ["heldout", 20, 0]);
+    assert(result.passRateLow <= result.passRate && result.passRate <= result.passRateHigh);
+
+    const refused = await agentrl(smallArguments(path));
+    assertRefused(refused, { code: 2, sentence: /already holds .*; choose another folder/ });
+    const other = await agentrl(["train", "--out", path, "--resume", "--set", "lr=0.5"]);
+    assertRefused(other, { code: 2, sentence: /lr is 0\.001 in this run, but 0\.5 is asked for/ });
+  }));
+
+gpuTest(
+  "agentrl train killed at ten random moments goes on to the same bits",
+  () =>
+    withFolder(async (folder) => {
+      const commands = new Commands(await testGpu());
+      const settings = smallSettings(STEPS);
+      const startMs = performance.now();
+      await spawn(smallArguments(`${folder}/timed`)).output;
+      const durationMs = performance.now() - startMs;
+      const whole = await startRun(commands, {
+        path: `${folder}/whole`,
+        settings,
+        ignoreChecks: true,
+      });
+      const killedAt: number[] = [];
+      for (let i = 0; i < 10; i++) {
+        const path = `${folder}/killed-${i}`;
+        const { child, output } = spawn(smallArguments(path));
+        // The first half waits for a number of rows, the second for a share of the time, start-up included.
+        if (i < 5) await waitForRows(path, 1 + Math.floor(Math.random() * (STEPS - 1)));
+        else await new Promise((resolve) => setTimeout(resolve, Math.random() * durationMs));
+        try {
+          child.kill("SIGKILL");
+        } catch {
+          // It ended before.
+        }
+        await output;
+        killedAt.push(checkpointSteps(path).at(-1) ?? -1);
+        let hasBegun = true;
+        try {
+          Deno.statSync(runPaths(path).config);
+        } catch {
+          hasBegun = false; // Killed before it had begun: there is nothing to resume.
+        }
+        const again = { path, ignoreChecks: true };
+        const result = hasBegun
+          ? await resumeRun(commands, again)
+          : await startRun(commands, { ...again, settings });
+        assertEquals(result, whole, `killed after checkpoint ${killedAt.at(-1)}`);
+        assertEquals(
+          Deno.readTextFileSync(runPaths(path).metrics),
+          Deno.readTextFileSync(runPaths(`${folder}/whole`).metrics),
+        );
+        assertEquals(
+          Deno.readTextFileSync(runPaths(path).episodes),
+          Deno.readTextFileSync(runPaths(`${folder}/whole`).episodes),
+        );
+      }
+      assert(killedAt.some((step) => step > 0 && step < STEPS), `killed after ${killedAt}`);
+    }),
+);
+
+gpuTest(
+  "agentrl train ends after the step with exit code 130 on Ctrl-C, and says how to go on",
+  () =>
+    withFolder(async (folder) => {
+      const path = `${folder}/run`;
+      const { child, output } = spawn([...smallArguments(path), "--steps", "5000"]);
+      await waitForRows(path, 3);
+      child.kill("SIGINT");
+      const { code, stdout, stderr } = await output;
+      assertEquals(code, 130);
+      assertStringIncludes(new TextDecoder().decode(stderr), "Ctrl-C: finishing this step");
+      assertStringIncludes(
+        new TextDecoder().decode(stdout),
+        `cli/agentrl train --out ${path} --resume`,
+      );
+      const rows = readJournal(runPaths(path).metrics);
+      assertEquals(checkpointSteps(path).at(-1), rows.length, "what was done is saved");
+    }),
+);
+
+Deno.test("agentrl train ends with step, tensor and batch when weights overflow", () =>
+  withFolder(async (folder) => {
+    const { config, weights_W } = readCheckpoint(golden("model.safetensors"));
+    const base = `${folder}/huge.safetensors`;
+    writeCheckpoint(base, { config, weights_W: weights_W.map((w) => 1e25 * w), step: 0 });
+    const path = `${folder}/run`;
+    const result = await agentrl(smallArguments(path, base));
+    assertEquals([result.code, result.stdout], [1, ""]);
+    assertMatch(
+      result.stderr,
+      /agentrl train: Step 0 is not finite: in minibatch 1 of 2 the loss is NaN .* the gradient of tok_emb\.weight is the first .* holds the batch and the weights\n$/,
+    );
+    assertEquals(namesIn(`${path}/steps/0`), ["batch.safetensors", "weights.safetensors"]);
+
+    const evaluated = await agentrl(["eval", "--checkpoint", base, "--preset", "rl"]);
+    assertRefused(evaluated, { code: 1, sentence: /its log-probs are not finite/ });
+  }));
+
+Deno.test("agentrl base writes an untrained agent and measures it in 80 columns", () =>
+  withFolder(async (folder) => {
+    const out = `${folder}/base.safetensors`;
+    const { code, stdout } = await agentrl(["base", "--kind", "untrained", "--out", out]);
+    assertEquals([code, namesIn(folder)], [0, ["base.safetensors"]]);
+    assert(stdout.replaceAll(folder, "").split("\n").every((line) => line.length <= 80), stdout);
+    assertMatch(stdout, /train +320 +0\.00 +0\.00-0\.01 +0\.00 +0\.00 +6\.0/);
+    const evaluate = ["eval", "--checkpoint", out, "--preset", "chapter6", "--episodes", "10"];
+    const evaluated = await agentrl([...evaluate, "--transcripts", "2"]);
+    assert(evaluated.stdout.replaceAll(folder, "").split("\n").every((l) => l.length <= 80));
+    assertStringIncludes(evaluated.stdout, "\nepisode 1, score: reward 0, stop budget, turns 6\n");
+  }));
+
+Deno.test("agentrl base, train and eval refuse bad input with one sentence", () =>
+  withFolder(async (folder) => {
+    const file = `${folder}/model.safetensors`;
+    const cases: readonly (readonly [string[], RegExp])[] = [
+      [["base", "--kind", "plain", "--out", `${folder}/no/x`], /Cannot write .*no such file or f/],
+      [["base", "--kind", "plain", "--out", file, "--mix", "blind"], /--mix blind: it must be/],
+      [["base", "--kind", "untrained", "--out", file, "--mix", "blind:1"], /--mix has no effect/],
+      [["train", "--out", `${folder}/run`, "--resume"], /there is no run/],
+      [["train", "--out", `${folder}/run`, "--base", "plane"], /Cannot read plane/],
+      [
+        ["train", "--out", `${folder}/run`, "--set", "lrr=1"],
+        /unknown key "lrr": did you mean "lr"/,
+      ],
+      [["eval", "--checkpoint", file, "--preset", "rl"], /Cannot read .*model\.safetensors/],
+    ];
+    await Promise.all(cases.map(async ([args, sentence]) => {
+      assertRefused(await agentrl(args), { code: 2, sentence });
+    }));
+    assertEquals(namesIn(folder), []);
+  }));
