@@ -1,5 +1,5 @@
-/** `agentrl report`: one HTML file about runs. */
-import { readRun } from "../../src/report/run_data.ts";
+/** `agentrl report`: one HTML file about runs, experiments, failures and timings. */
+import { readContent } from "../../src/report/report_content.ts";
 import { writeReport } from "../../src/report/report.ts";
 import { UserError } from "../../src/core/errors.ts";
 import { defineCommand } from "../command.ts";
@@ -12,9 +12,11 @@ export const command = defineCommand({
   positionals: ["[RUN…]"],
   async run({ out }, paths) {
     if (paths.length === 0) {
-      throw new UserError("name the folder of a run, such as runs/grpo-seed0");
+      throw new UserError(
+        "name what to show: folders of runs, of faults or of a lab, such as runs/grpo-seed0",
+      );
     }
-    const sizeBytes = await writeReport(out, { runs: paths.map(readRun) });
+    const sizeBytes = await writeReport(out, readContent(paths));
     return { document: { out, sizeBytes }, text: `${out} (${Math.ceil(sizeBytes / 1000)} KB)` };
   },
 });

@@ -245,14 +245,14 @@
     for (const symptom of symptoms) symptom.addEventListener("click", () => choose(symptom));
   }
 
-  // --- Transcripts: one stop of the tab key a transcript, arrow keys within it ---------------------------------------------
+  // --- Transcripts and the matrix: one stop of the tab key each, arrow keys within ------------------------------------------
 
-  for (const transcript of document.querySelectorAll(".tokens")) {
-    const tokens = [...transcript.querySelectorAll("[tabindex]")];
-    tokens.slice(1).forEach((token) => token.tabIndex = -1);
-    transcript.addEventListener("keydown", (event) => {
+  for (const group of document.querySelectorAll("[data-roving]")) {
+    const items = [...group.querySelectorAll("[tabindex]")];
+    for (const item of items.slice(1)) item.tabIndex = -1;
+    group.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      const next = step && tokens[tokens.indexOf(document.activeElement) + step];
+      const next = step && items[items.indexOf(document.activeElement) + step];
       if (!next) return;
       event.preventDefault();
       document.activeElement.tabIndex = -1;

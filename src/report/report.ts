@@ -2,13 +2,29 @@
 import { UserError } from "../core/errors.ts";
 import { writeFileAtomic } from "../run/atomic_file.ts";
 import { readChartJs } from "./chart_js.ts";
+import { dashboardPage } from "./dashboard_page.ts";
 import { buildDocument, type Section } from "./document.ts";
-import type { RunData } from "./run_data.ts";
+import { labPage } from "./lab_page.ts";
+import { matrixPage } from "./matrix_page.ts";
+import { reproducePage } from "./reproduce_page.ts";
+import type { ReportContent } from "./report_content.ts";
 import { runPage } from "./run_page.ts";
+import { speedPage } from "./speed_page.ts";
+import { summaryPage } from "./summary_page.ts";
+import { triageData, triagePage } from "./triage_page.ts";
 
-/** What a report shows. */
-export interface ReportContent {
-  readonly runs: readonly RunData[];
+function pages(content: ReportContent): Section[] {
+  const { runs, faults, matrix, lab, bench } = content;
+  return [
+    summaryPage(content),
+    ...(faults ? [dashboardPage(faults)] : []),
+    ...(matrix ? [matrixPage(matrix)] : []),
+    triagePage(),
+    ...(lab.length > 0 ? [labPage(lab)] : []),
+    ...runs.map(runPage),
+    ...(bench.length > 0 ? [speedPage(bench)] : []),
+    reproducePage(content),
+  ];
 }
 
 /**
@@ -16,17 +32,16 @@ export interface ReportContent {
  *
  * @param content What it shows.
  * @returns The HTML.
- * @throws {UserError} When there is nothing to show, or it does not fit into a report.
+ * @throws {UserError} When it does not fit into a report.
  */
-export async function renderReport({ runs }: ReportContent): Promise<string> {
-  const sections: Section[] = runs.map(runPage);
-  if (sections.length === 0) throw new UserError("Cannot write a report: there is nothing to show");
+export async function renderReport(content: ReportContent): Promise<string> {
   try {
     return await buildDocument({
       title: "agentrl report",
-      subtitle: "",
-      sections,
-      data: {},
+      subtitle:
+        "Reinforcement learning for a tool-using agent: what ran, what it shows, and how it can go wrong.",
+      sections: pages(content),
+      data: { triage: triageData() },
       chartJs: readChartJs(),
     });
   } catch (error) {

@@ -1,0 +1,157 @@
+/** The catalogue of failures as `agentrl faults` leaves it: a folder of runs, read as pairs of a failure and its control. */
+import { z } from "zod";
+import { UserError } from "../core/errors.ts";
+import { mean, sampleVariance } from "../core/statistics.ts";
+import { CATALOGUE, type CatalogueName, type CatalogueRun } from "../debug/catalogue.ts";
+import type { FaultName } from "../debug/faults.ts";
+import type { MetricName } from "../debug/metrics.ts";
+import { exists } from "../run/journal.ts";
+import { readJson, runPaths } from "../run/run_directory.ts";
+import type { Point } from "./downsample.ts";
+import { readRun, type RunData } from "./run_data.ts";
+
+/** The ten failures of the dashboard, in its order, each with the metric that exposes it. */
+export const TEN_FAILURES = {
+  mask_shift: "logp_gap",
+  stale_old_logp: "clip_frac",
+  entropy_sign: "entropy",
+  sign_flip: "turns",
+  accum_local: "grad_norm",
+  sampler_temp: "logp_gap",
+  ref_is_policy: "kl_ref",
+  lr_high: "malformed",
+  length_bias: "length_fail",
+  public_reward: "hardcode",
+} as const satisfies Partial<Record<FaultName, MetricName>>;
+
+/** One of the ten. */
+export type Failure = keyof typeof TEN_FAILURES;
+
+/** What a failure was expected to show, and whether it did. */
+export interface Signature {
+  readonly run: string;
+  readonly claim: string;
+  readonly measured: string;
+  readonly holds: boolean;
+}
+
+/** The catalogue's runs. */
+export interface FaultsData {
+  readonly path: string;
+  readonly seed: number;
+  /** By name; not all need be there. */
+  readonly runs: ReadonlyMap<CatalogueName, RunData>;
+  /** SHA-256 of each run's last weights. */
+  readonly weightsHashes: Readonly<Record<string, string>>;
+  readonly signatures: readonly Signature[];
+}
+
+/** Name of the file beside the runs. */
+const SUMMARY_NAME = "summary.json";
+
+const summarySchema = z.object({
+  seed: z.number(),
+  runs: z.record(z.string(), z.object({ weightsHash: z.string().default("") })),
+  signatures: z.array(z.object({
+    run: z.string(),
+    claim: z.string(),
+    measured: z.string(),
+    holds: z.boolean(),
+  })).default([]),
+});
+
+/** True where a folder is one that `agentrl faults` wrote. */
+export function isFaultsFolder(path: string): boolean {
+  return exists(`${path}/${SUMMARY_NAME}`) &&
+    summarySchema.safeParse(readJson(`${path}/${SUMMARY_NAME}`)).success;
+}
+
+/**
+ * Reads the catalogue.
+ *
+ * @param path The folder.
+ * @throws {UserError} When its summary or a run cannot be read.
+ */
+export function readFaults(path: string): FaultsData {
+  const file = `${path}/${SUMMARY_NAME}`;
+  const result = summarySchema.safeParse(readJson(file));
+  if (!result.success) {
+    const [issue] = result.error.issues;
+    throw new UserError(`Cannot use ${file}: ${issue?.path.join(".")}: ${issue?.message}`);
+  }
+  const { seed, runs, signatures } = result.data;
+  const names = (Object.keys(CATALOGUE) as CatalogueName[])
+    .filter((name) => Object.hasOwn(runs, name) && exists(runPaths(`${path}/${name}`).metrics));
+  return {
+    path,
+    seed,
+    runs: new Map(names.map((name) => [name, readRun(`${path}/${name}`)])),
+    weightsHashes: Object.fromEntries(
+      Object.entries(runs).map(([name, { weightsHash }]) => [name, weightsHash]),
+    ),
+    signatures,
+  };
+}
+
+/** A failure beside its matched healthy run. */
+export interface FailurePair {
+  readonly name: Failure;
+  readonly controlName: CatalogueName;
+  readonly faulty: RunData;
+  readonly control: RunData;
+  readonly metric: MetricName;
+}
+
+/** The pairs whose two runs are there, in the dashboard's order. */
+export function failurePairs({ runs }: FaultsData): FailurePair[] {
+  return (Object.keys(TEN_FAILURES) as Failure[]).flatMap((name) => {
+    const { control }: CatalogueRun = CATALOGUE[name];
+    const controlName = control as CatalogueName;
+    const [faulty, healthy] = [runs.get(name), runs.get(controlName)];
+    if (!faulty || !healthy) return [];
+    return [{ name, controlName, faulty, control: healthy, metric: TEN_FAILURES[name] }];
+  });
+}
+
+/** The steps of `points` that a shorter run has, too. */
+export function untilStep(points: readonly Point[], lastStep: number): readonly Point[] {
+  return points.filter(([step]) => step <= lastStep);
+}
+
+/** Steps over which the end of a run is averaged. */
+const LAST_STEPS = 4;
+
+/** Mean of a metric over a run's last four steps; NaN where it was not measured. */
+export function lastMean(run: RunData, name: string, lastStep = Infinity): number {
+  const values = untilStep(run.metrics.get(name) ?? [], lastStep).slice(-LAST_STEPS)
+    .map(([, y]) => y);
+  return values.length === 0 ? NaN : mean(values);
+}
+
+/** What the reward curve alone says about a failure. */
+export interface RewardVerdict {
+  readonly faulty: number;
+  readonly control: number;
+  /** hidden: inside the noise of a step; better or worse: beyond it. */
+  readonly verdict: "hidden" | "better" | "worse";
+}
+
+/**
+ * Whether somebody who looks at the reward curve sees the failure: the means of the last four steps differ by more than
+ * twice the noise of one step, which is taken from the healthy run's changes from step to step (their standard deviation / √2).
+ */
+export function judgeReward({ faulty, control }: FailurePair): RewardVerdict {
+  const lastStep = faulty.metrics.get("reward")?.at(-1)?.[0] ?? 0;
+  const rewards = (control.metrics.get("reward") ?? []).map(([, y]) => y);
+  const changes = rewards.slice(1).map((reward, i) => reward - rewards[i]);
+  const noise = changes.length < 2 ? 0 : Math.sqrt(sampleVariance(changes) / 2);
+  const ours = lastMean(faulty, "reward");
+  const healthy = lastMean(control, "reward", lastStep);
+  const difference = ours - healthy;
+  const verdict = Math.abs(difference) <= 2 * noise
+    ? "hidden"
+    : difference > 0
+    ? "better"
+    : "worse";
+  return { faulty: ours, control: healthy, verdict };
+}

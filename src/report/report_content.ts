@@ -1,0 +1,89 @@
+/** What a report is made of, recognised by what lies at each path: runs, the catalogue, experiments, the matrix, timings. */
+import { UserError } from "../core/errors.ts";
+import { type LabRecord, readLabRecord } from "../lab/lab.ts";
+import { asUserError } from "../run/atomic_file.ts";
+import { exists } from "../run/journal.ts";
+import { readJson, runPaths } from "../run/run_directory.ts";
+import { type BenchData, benchSchema } from "./speed_page.ts";
+import { type FaultsData, isFaultsFolder, readFaults } from "./faults_data.ts";
+import { type MatrixData, matrixSchema } from "./matrix_page.ts";
+import { readRun, type RunData } from "./run_data.ts";
+
+/** What a report shows. Whatever is missing has no page. */
+export interface ReportContent {
+  readonly runs: readonly RunData[];
+  readonly faults: FaultsData | undefined;
+  readonly matrix: MatrixData | undefined;
+  readonly lab: readonly LabRecord[];
+  readonly bench: readonly BenchData[];
+}
+
+/** A report of nothing. */
+export const EMPTY_CONTENT: ReportContent = {
+  runs: [],
+  faults: undefined,
+  matrix: undefined,
+  lab: [],
+  bench: [],
+};
+
+function namesIn(path: string): string[] {
+  try {
+    return Array.from(Deno.readDirSync(path), ({ name }) => name).sort();
+  } catch (error) {
+    throw asUserError(error, `Cannot read ${path}`);
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch (error) {
+    throw asUserError(error, `Cannot read ${path}`);
+  }
+}
+
+function addFile(content: ReportContent, path: string): ReportContent {
+  if (path.endsWith(".jsonl")) return { ...content, runs: [...content.runs, readRun(path)] };
+  const record = readLabRecord(path);
+  if (record) return { ...content, lab: [...content.lab, record] };
+  const value = readJson(path);
+  const matrix = matrixSchema.safeParse(value);
+  if (matrix.success) return { ...content, matrix: matrix.data };
+  const bench = benchSchema.safeParse(value);
+  if (bench.success) return { ...content, bench: [...content.bench, bench.data] };
+  throw new UserError(
+    `Cannot report ${path}: it is none of what this reads, which is an experiment of the lab and what ` +
+      "`check --matrix --json` and `bench NAME --json` print",
+  );
+}
+
+/** Files of a folder of the lab that are something to show; others, such as an earlier report, are passed over. */
+function addFolder(content: ReportContent, path: string): ReportContent {
+  if (exists(runPaths(path).metrics)) {
+    return { ...content, runs: [...content.runs, readRun(path)] };
+  }
+  if (isFaultsFolder(path)) return { ...content, faults: readFaults(path) };
+  const files = namesIn(path).filter((name) => name.endsWith(".json"));
+  const filled = files.reduce((sum, name) => addFile(sum, `${path}/${name}`), content);
+  if (filled === content) {
+    throw new UserError(
+      `Cannot report ${path}: it holds no run (metrics.jsonl), no catalogue of failures and no experiment`,
+    );
+  }
+  return filled;
+}
+
+/**
+ * Reads what a report is to show.
+ *
+ * @param paths Folders of runs, of `faults` and of `lab`; JSONL files of metrics; JSON of `check --matrix` and `bench`.
+ * @returns All of it, in the order of the paths.
+ * @throws {UserError} When a path cannot be read or is none of these.
+ */
+export function readContent(paths: readonly string[]): ReportContent {
+  return paths.reduce(
+    (content, path) => isFolder(path) ? addFolder(content, path) : addFile(content, path),
+    EMPTY_CONTENT,
+  );
+}

@@ -1,0 +1,92 @@
+/** The last page: commands, seeds, versions and hashes with which everything in the report can be made again. */
+import denoConfig from "../../deno.json" with { type: "json" };
+import { faultConfig } from "../debug/faults.ts";
+import { resolveConfig, type TrainConfig } from "../rl/config.ts";
+import { baseName, type RunSettings } from "../run/run_settings.ts";
+import { CHART_JS_VERSION } from "./chart_js.ts";
+import type { Section } from "./document.ts";
+import { type Html, html, NOTHING } from "./html.ts";
+import type { ReportContent } from "./report_content.ts";
+import type { RunData } from "./run_data.ts";
+import { facts, resultTable } from "./tables.ts";
+
+/** The settings of a run that are not what its algorithm and its fault set by themselves. */
+function ownSettings({ config, bug }: RunSettings): string[] {
+  const { algorithm, seed, steps } = config;
+  const standard = resolveConfig({
+    flags: { algorithm, seed, steps, ...faultConfig(bug ?? undefined) },
+  });
+  return (Object.keys(config) as (keyof TrainConfig)[])
+    .filter((key) => JSON.stringify(config[key]) !== JSON.stringify(standard[key]))
+    .map((key) => `--set ${key}=${JSON.stringify(config[key]).replaceAll('"', "")}`);
+}
+
+function trainCommand({ settings }: RunData): string[] {
+  if (!settings) return [];
+  const { config: { algorithm, seed, steps }, base, bug } = settings;
+  const fault = bug === null ? [] : [`--bug ${bug} --no-gate`];
+  return [[
+    `cli/agentrl train --algo ${algorithm} --seed ${seed} --steps ${steps} --base ${
+      baseName(base)
+    }`,
+    ...fault,
+    ...ownSettings(settings),
+  ].join(" ")];
+}
+
+function commands({ lab, faults, matrix, runs, bench }: ReportContent): string[] {
+  const labLines = new Set(
+    lab.map(({ seed, quick, variant }) =>
+      `cli/agentrl lab --seed ${seed}${quick ? " --quick" : ""}${
+        variant === null ? "" : ` --variant ${variant}`
+      }`
+    ),
+  );
+  return [
+    ...labLines,
+    ...(faults ? [`cli/agentrl faults --seed ${faults.seed}`] : []),
+    ...(matrix ? ["cli/agentrl check --matrix --json"] : []),
+    ...runs.flatMap(trainCommand),
+    ...(bench.length > 0
+      ? ["cli/agentrl bench kernels --json", "cli/agentrl bench step --json"]
+      : []),
+  ];
+}
+
+function hashes({ faults, runs }: ReportContent): Html {
+  const bases = runs.flatMap(({ name, settings }) =>
+    settings?.baseHash ? [[name, "base agent", settings.baseHash] as const] : []
+  );
+  const ends = Object.entries(faults?.weightsHashes ?? {}).map(([name, hash]) =>
+    [name, "last weights", hash] as const
+  );
+  const rows = [...bases, ...ends];
+  if (rows.length === 0) return NOTHING;
+  return resultTable({
+    title: "SHA-256 of weights: the same seed on the same adapter gives the same",
+    columns: ["run", "weights", "SHA-256"],
+    rows,
+  });
+}
+
+/**
+ * The page.
+ *
+ * @param content The whole report.
+ */
+export function reproducePage(content: ReportContent): Section {
+  const lines = commands(content);
+  return {
+    id: "reproduce",
+    title: "How to reproduce",
+    body: html`${lines.length === 0 ? NOTHING : html`<pre><code>${lines.join("\n")}</code></pre>`}
+${
+      facts([
+        ["agentrl", denoConfig.version],
+        ["Deno", Deno.version.deno],
+        ["Chart.js", CHART_JS_VERSION],
+      ])
+    }
+${hashes(content)}`,
+  };
+}

@@ -1,0 +1,184 @@
+/** The first page: which failures the reward curve hides and what catches each, what ran, and what was found. */
+import { FAULTS } from "../debug/faults.ts";
+import { failureId, rewardSentence } from "./dashboard_page.ts";
+import type { Section } from "./document.ts";
+import { type FailurePair, failurePairs, judgeReward, lastMean } from "./faults_data.ts";
+import { formatCell, formatNumber } from "./format.ts";
+import { type Html, html, idOf, NOTHING } from "./html.ts";
+import { experimentId } from "./lab_page.ts";
+import { caughtBy } from "./matrix_page.ts";
+import type { ReportContent } from "./report_content.ts";
+import { facts } from "./tables.ts";
+
+function link(id: string, text: string): Html {
+  return html`<a href="#${id}">${text}</a>`;
+}
+
+function plural(count: number, noun: string): string {
+  return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function failureRow(pair: FailurePair, { matrix }: ReportContent): Html {
+  const { name, metric, faulty, control } = pair;
+  const { verdict } = judgeReward(pair);
+  const lastStep = faulty.metrics.get("reward")?.at(-1)?.[0] ?? 0;
+  const row = [...(matrix?.rows ?? []), ...(matrix?.further ?? [])].find(({ bug }) => bug === name);
+  const ids = row ? caughtBy(row) : [];
+  const catches = ids.length > 0
+    ? html`${link("matrix", `check ${ids.join(", ")}`)}`
+    : FAULTS[name].kind === "configuration"
+    ? html`no check: the code is right`
+    : html`${row ? "no check" : "–"}`;
+  return html`
+    <tr>
+      <th scope="row">${link(failureId(name), name)}</th>
+      <td class="text"><span class="${verdict === "worse" ? "holds" : "violated"}">${rewardSentence(
+        pair,
+      )}</span></td>
+      <td class="text">${metric} ${formatNumber(lastMean(faulty, metric))} against ${formatNumber(
+        lastMean(control, metric, lastStep),
+      )}</td>
+      <td class="text">${catches}</td>
+    </tr>
+  `;
+}
+
+function failuresTable(content: ReportContent): Html {
+  const pairs = content.faults ? failurePairs(content.faults) : [];
+  if (pairs.length === 0) return NOTHING;
+  return html`
+    <div class="scroll" tabindex="0" role="region" aria-label="Ten failures at a glance">
+      <table>
+        <caption>Ten failures: what the reward hides, what exposes it, what catches it</caption>
+        <thead>
+          <tr>
+            <th scope="col">failure</th>
+            <th scope="col" class="text">does the reward show it?</th>
+            <th scope="col" class="text">what exposes it (last steps)</th>
+            <th scope="col" class="text">caught before training by</th>
+          </tr>
+        </thead>
+        <tbody>${pairs.map((pair) => failureRow(pair, content))}</tbody>
+      </table>
+    </div>
+  `;
+}
+
+/** The catalogue in a sentence. */
+function hiddenFinding({ faults }: ReportContent): Html[] {
+  const pairs = faults ? failurePairs(faults) : [];
+  if (pairs.length === 0) return [];
+  const hidden = pairs.filter((pair) => judgeReward(pair).verdict !== "worse");
+  const names = hidden.map(({ name }, i) =>
+    html`${i === 0 ? "" : ", "}${link(failureId(name), name)}`
+  );
+  return [
+    html`The reward curve hides ${hidden.length} of ${plural(pairs.length, "failure")}: ${names}.`,
+  ];
+}
+
+/** The matrix in a sentence. */
+function matrixFinding({ matrix }: ReportContent): Html[] {
+  if (!matrix) return [];
+  const faulty = matrix.rows.filter(({ bug }) => bug !== "none");
+  const caught = faulty.filter((row) => caughtBy(row).length > 0);
+  const healthy = matrix.rows.find(({ bug }) => bug === "none");
+  const clean = healthy && caughtBy(healthy).length === 0
+    ? "the trainer without a fault passes all of them"
+    : "the trainer without a fault violates some of them, so look there first";
+  return [
+    html`${
+      link("matrix", `Invariants catch ${caught.length} of ${plural(faulty.length, "fault")}`)
+    } of the code before the first step, and ${clean}.`,
+  ];
+}
+
+/** The experiments in a sentence, those that miss a requirement by name. */
+function labFinding({ lab }: ReportContent): Html[] {
+  const checks = lab.flatMap((record) => record.checks);
+  if (lab.length === 0) return [];
+  const missed = lab.filter((record) => record.checks.some(({ holds }) => !holds));
+  const names = missed.map((record, i) =>
+    html`${i === 0 ? "" : ", "}${link(experimentId(record), record.experiment)}`
+  );
+  return [html`${
+    link(
+      "lab",
+      `${checks.filter(({ holds }) => holds).length} of ${
+        plural(checks.length, "requirement")
+      } hold`,
+    )
+  } in ${plural(lab.length, "experiment")}${
+    missed.length === 0 ? NOTHING : html`; look at ${names}`
+  }.`];
+}
+
+/** How each run went. */
+function runFindings({ runs }: ReportContent): Html[] {
+  return runs.map((run, i) => {
+    const ends = (name: string) => {
+      const points = run.metrics.get(name) ?? [];
+      return `${formatNumber(points[0]?.[1])} → ${formatNumber(points.at(-1)?.[1])}`;
+    };
+    const broken = run.checks.filter(({ verdict }) => verdict === "violated").map(({ id }) => id);
+    const held = run.metrics.has("eval_pass") ? `, held-out ${ends("eval_pass")}` : "";
+    const checks = broken.length > 0 ? `; violates check ${broken.join(", ")} at step 0` : "";
+    return html`${link(idOf("run", i), run.name)}: ${plural(run.stepCount, "step")}, reward ${
+      ends("reward")
+    }${held}${checks}.`;
+  });
+}
+
+function whatRan(content: ReportContent): Html {
+  const { lab, runs, faults, matrix } = content;
+  const all = [...runs, ...(faults?.runs.values() ?? [])];
+  const adapters = new Set([
+    ...lab.map(({ adapter }) => adapter),
+    ...all.flatMap(({ settings }) => settings?.adapter ?? []),
+  ]);
+  const labMs = lab.reduce((sum, { durationMs }) => sum + durationMs, 0);
+  const steps = all.reduce((sum, { stepCount }) => sum + stepCount, 0);
+  return facts([
+    [
+      "what ran",
+      [
+        ...(lab.length > 0
+          ? [
+            `${plural(lab.length, "experiment")}${
+              lab.some(({ quick }) => quick) ? " (quick: smaller sizes)" : ""
+            }`,
+          ]
+          : []),
+        ...(faults ? [`${plural(faults.runs.size, "run")} of the catalogue`] : []),
+        ...(runs.length > 0 ? [plural(runs.length, "run")] : []),
+        ...(matrix ? ["the invariants under every fault"] : []),
+      ].join(", "),
+    ],
+    ["adapter", [...adapters].join("; ") || "not known"],
+    ...(lab.length > 0
+      ? [["time of the experiments", `${formatCell(Math.round(labMs / 1000))} s`] as const]
+      : []),
+    ...(steps > 0 ? [["training steps shown", formatNumber(steps)] as const] : []),
+  ]);
+}
+
+/**
+ * The page.
+ *
+ * @param content The whole report.
+ */
+export function summaryPage(content: ReportContent): Section {
+  const findings = [
+    ...hiddenFinding(content),
+    ...matrixFinding(content),
+    ...labFinding(content),
+    ...runFindings(content),
+  ];
+  return {
+    id: "summary",
+    title: "Summary",
+    body: html`${whatRan(content)}
+<ul>${findings.map((finding) => html`<li>${finding}</li>`)}</ul>
+${failuresTable(content)}`,
+  };
+}

@@ -1,0 +1,147 @@
+/** The triage map (Figure 18.3): choose a symptom, see the tests that decide and the faults that they point to. */
+import { type FaultName, FAULTS } from "../debug/faults.ts";
+import { type Bound, type Rule, RULES, type Test, TIERS } from "../debug/triage_rules.ts";
+import type { Section } from "./document.ts";
+import { formatNumber } from "./format.ts";
+import { type Html, html } from "./html.ts";
+
+const TIER_TITLES: Readonly<Record<Rule["tier"], string>> = {
+  invariant: "1. Invariants",
+  consistency: "2. Consistency metrics",
+  reference: "3. Against a healthy run",
+  outcome: "4. An independent outcome",
+};
+
+/** Names of the statistics in words, where the name is not one. */
+const STATISTIC_WORDS: Readonly<Record<string, string>> = {
+  first: "at step 0",
+  firstFour: "mean of the first four steps",
+  lastFour: "mean of the last four steps",
+  laterLargest: "largest after step 0",
+  distanceFromOne: "largest distance from 1",
+  trend: "last four steps minus first four",
+  growth: "last four steps over first four",
+};
+
+/** What is looked at; tests of one name share an item of the map. */
+function testName(test: Test): string {
+  if ("check" in test) return `check ${test.check}`;
+  return test.per === undefined ? test.metric : `${test.metric} / ${test.per}`;
+}
+
+function boundText(bound: Bound): string {
+  if ("value" in bound) return formatNumber(bound.value);
+  const end = bound.healthy === "low" ? "lowest" : "highest";
+  return bound.times === 1 ? `healthy ${end}` : `${formatNumber(bound.times)} × healthy ${end}`;
+}
+
+/** The whole test in words. */
+function testSentence(test: Test): string {
+  if ("check" in test) return `check ${test.check} ${test.verdict}`;
+  const { statistic, relation, bound } = test;
+  return `${testName(test)} ${STATISTIC_WORDS[statistic] ?? statistic} ${
+    relation === "<=" ? "≤" : "≥"
+  } ${boundText(bound)}`;
+}
+
+/** Causes, likeliest first. */
+function causesOf({ causes }: Rule): (readonly [FaultName, number])[] {
+  return (Object.entries(causes) as [FaultName, number][]).sort(([, a], [, b]) => b - a);
+}
+
+/** What the page's script needs of each rule. */
+export function triageData(): unknown {
+  return RULES.map((rule) => ({
+    tests: rule.tests.map(testName),
+    causes: causesOf(rule).map(([fault]) => fault),
+    answer: `${rule.symptom}. Test: ${rule.tests.map(testSentence).join(" and ")}. Points to ${
+      causesOf(rule).map(([fault, share]) => `${fault} (${FAULTS[fault].summary}; belief ${share})`)
+        .join(", then ")
+    }.`,
+  }));
+}
+
+function column(title: string, items: Html): Html {
+  return html`
+    <div>
+      <h3>${title}</h3>
+      <ul>${items}</ul>
+    </div>
+  `;
+}
+
+function map(): Html {
+  const tests = [...new Set(RULES.flatMap(({ tests }) => tests.map(testName)))];
+  const causes = [...new Set(RULES.flatMap((rule) => causesOf(rule).map(([fault]) => fault)))];
+  const symptoms = TIERS.map((tier) =>
+    html`<li><b>${TIER_TITLES[tier]}</b></li>${
+      RULES.flatMap((rule, i) =>
+        rule.tier === tier
+          ? [
+            html`<li><button type="button" data-rule="${i}" aria-pressed="false">${rule.symptom}</button></li>`,
+          ]
+          : []
+      )
+    }`
+  );
+  return html`<div class="triage-map">
+<p aria-live="polite" class="answer">Choose a symptom.</p>
+${column("Symptom", html`${symptoms}`)}
+${
+    column(
+      "Test",
+      html`${tests.map((test) => html`<li class="item" data-test="${test}">${test}</li>`)}`,
+    )
+  }
+${
+    column(
+      "Faults",
+      html`${causes.map((fault) => html`<li class="item" data-cause="${fault}">${fault}</li>`)}`,
+    )
+  }
+</div>`;
+}
+
+function table(): Html {
+  const rows = RULES.map((rule) =>
+    html`
+      <tr>
+        <th scope="row">${rule.symptom}</th>
+        <td class="text">${rule.tests.map(testSentence).join("; ")}</td>
+        <td class="text">${causesOf(rule).map(([fault, share]) => `${fault} ${share}`).join(
+          ", ",
+        )}</td>
+      </tr>
+    `
+  );
+  return html`
+    <details class="data" open>
+      <summary>Table: every rule</summary>
+      <div class="scroll" tabindex="0" role="region" aria-label="Every rule of triage">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">symptom</th>
+              <th scope="col" class="text">test</th>
+              <th scope="col" class="text">faults, with belief</th>
+            </tr>
+          </thead>
+          <tbody>${rows}</tbody>
+        </table>
+      </div>
+    </details>
+  `;
+}
+
+/** The page. */
+export function triagePage(): Section {
+  return {
+    id: "triage",
+    title: "Triage map",
+    body:
+      html`<p>From a symptom to the cheapest test that decides between its causes, in order of cost. Fix what invariants and consistency
+metrics name first: their faults imitate the symptoms below them. <code>cli/agentrl triage RUN</code> applies these rules to a run.</p>
+${map()}
+${table()}`,
+  };
+}
