@@ -4,18 +4,26 @@ import { HEALTHY_RUNS, healthyReference } from "../../src/debug/healthy_referenc
 import { metricSeries } from "../../src/debug/metric_series.ts";
 import { type Cause, type Evidence, triage, type TriageReport } from "../../src/debug/triage.ts";
 import { TRIAGE_METRICS } from "../../src/debug/triage_rules.ts";
-import { writeFileAtomic } from "../../src/run/atomic_file.ts";
+import { asUserError, writeFileAtomic } from "../../src/run/atomic_file.ts";
 import { readChecks } from "../../src/run/checks_file.ts";
 import { exists, readJournal } from "../../src/run/journal.ts";
 import { runPaths, writeJson } from "../../src/run/run_directory.ts";
 import { measurementPage, measureTriage } from "../../src/run/triage_measure.ts";
 import { defineCommand, type Outcome } from "../command.ts";
 
+function isFolder(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch (error) {
+    throw asUserError(error, `Cannot read ${path}`);
+  }
+}
+
 /** The files of a run: a folder's metrics and verdicts, or one file of metrics. Nothing else is read. */
 function runFiles(run: string): { readonly metrics: string; readonly checks: string | undefined } {
-  const paths = runPaths(run);
-  if (!exists(paths.metrics)) return { metrics: run, checks: undefined };
-  return { metrics: paths.metrics, checks: exists(paths.checks) ? paths.checks : undefined };
+  if (!isFolder(run)) return { metrics: run, checks: undefined };
+  const { metrics, checks } = runPaths(run);
+  return { metrics, checks: exists(checks) ? checks : undefined };
 }
 
 function describeEvidence(
@@ -43,8 +51,8 @@ function describeCause({ fault, score, evidence, next }: Cause, index: number): 
 }
 
 function describeReport(report: TriageReport, run: string): string {
-  const { causes, note, notMeasured, unlucky } = report;
-  const shown = causes.length > 0 ? causes.flatMap(describeCause) : describeSymptoms(unlucky);
+  const { causes, note, notMeasured, evidence } = report;
+  const shown = causes.length > 0 ? causes.flatMap(describeCause) : describeSymptoms(evidence);
   return [
     `${run}: ${note}`,
     ...(shown.length > 0 ? ["", ...shown] : []),

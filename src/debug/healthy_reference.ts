@@ -88,3 +88,33 @@ export function healthyRange(
   if (values.length === 0) return undefined;
   return { low: Math.min(...values), high: Math.max(...values) };
 }
+
+/** Lowest and highest value over the seeds of each statistic that describes a run. */
+export type HealthySummary = Readonly<
+  Record<
+    "first" | "firstFour" | "lastFour" | "smallest" | "median" | "largest",
+    { readonly low: number; readonly high: number }
+  >
+>;
+
+/**
+ * The healthy table: where each metric begins, ends and moves in healthy runs.
+ *
+ * @param reference The healthy runs.
+ * @returns One entry a metric; metrics that too few steps have (evaluations) are left out.
+ */
+export function summarizeHealthy(
+  reference: HealthyReference,
+): ReadonlyMap<MetricName, HealthySummary> {
+  const names = ["first", "firstFour", "lastFour", "smallest", "median", "largest"] as const;
+  const summaries = new Map<MetricName, HealthySummary>();
+  for (const metric of new Set(reference.flatMap(({ series }) => [...series.keys()]))) {
+    const ranges = names.flatMap((statistic) => {
+      const range = healthyRange(reference, { metric, statistic, lastStep: Infinity });
+      return range ? [[statistic, range] as const] : [];
+    });
+    if (ranges.length < names.length) continue;
+    summaries.set(metric, Object.fromEntries(ranges) as HealthySummary);
+  }
+  return summaries;
+}

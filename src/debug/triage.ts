@@ -49,17 +49,18 @@ export interface Cause {
   readonly next: string;
 }
 
-/** What triage says. `fault`: see the causes. */
+/** What triage says. */
 export interface TriageReport {
-  readonly conclusion: "fault" | "unlucky" | "nothing-fired";
+  /** `unexplained`: symptoms were seen, and the invariants rule out every failure that is known to cause them. */
+  readonly conclusion: "fault" | "unlucky" | "unexplained" | "nothing-fired";
   /** One sentence about it. */
   readonly note: string;
-  /** Likeliest first; empty where nothing fired. */
+  /** Likeliest first; empty where no failure is suspected. */
   readonly causes: readonly Cause[];
   /** Symptoms that could not be looked for, each with what it lacks. */
   readonly notMeasured: readonly string[];
-  /** What the conclusion "unlucky" rests on. */
-  readonly unlucky: readonly Evidence[];
+  /** What a conclusion without causes rests on: the symptoms, or the signs of bad luck. */
+  readonly evidence: readonly Evidence[];
 }
 
 /** The result of one test. */
@@ -175,17 +176,15 @@ function rankCauses(fired: readonly Fired[], input: TriageInput): Cause[] {
   return causes.sort((a, b) => b.score - a.score);
 }
 
-function conclude(causes: readonly Cause[], isUnlucky: boolean): TriageReport["conclusion"] {
-  if (causes.length > 0) return "fault";
-  return isUnlucky ? "unlucky" : "nothing-fired";
-}
-
 const NOTES = {
   fault: "Likeliest cause first. Fix what invariants and consistency metrics name before tuning: " +
     "their faults imitate the symptoms below them.",
   unlucky:
     "No fault was found: the policy has not discovered reading within these steps, so there was little to " +
     "reward. Run more steps or another seed before suspecting the code.",
+  unexplained:
+    "Symptoms without a suspect: the invariants hold, and so rule out every failure that is known to " +
+    "cause them. Another setup than the reference's can show them, too.",
   "nothing-fired":
     "No rule fired. That is not the same as healthy: it says only that none of the symptoms listed " +
     "here was measured.",
@@ -210,13 +209,15 @@ export function triage(input: TriageInput): TriageReport {
   }
   const causes = rankCauses(fired, input);
   const luck = evaluateAll(UNLUCKY, input);
-  const conclusion = conclude(causes, luck.fires);
-  const symptom = "exploration has not paid";
-  return {
-    conclusion,
-    note: NOTES[conclusion],
-    causes,
-    notMeasured,
-    unlucky: conclusion === "unlucky" ? luck.evidence.map((e) => ({ ...e, symptom })) : [],
-  };
+  const conclude = (
+    conclusion: TriageReport["conclusion"],
+    evidence: readonly Evidence[] = [],
+  ): TriageReport => ({ conclusion, note: NOTES[conclusion], causes, notMeasured, evidence });
+  if (causes.length > 0) return conclude("fault");
+  if (luck.fires) {
+    const symptom = "exploration has not paid";
+    return conclude("unlucky", luck.evidence.map((e) => ({ ...e, symptom })));
+  }
+  if (fired.length === 0) return conclude("nothing-fired");
+  return conclude("unexplained", fired.flatMap(({ evidence }) => evidence));
 }

@@ -292,7 +292,7 @@ export const RULES: readonly Rule[] = [
         metric: "length_fail",
         statistic: "growth",
         relation: ">=",
-        bound: { value: 1.4, from: "failures of healthy runs keep their length or get shorter" },
+        bound: { value: 1.5, from: "failures of ten healthy runs end at most 1.3 times as long" },
       },
       {
         metric: "reward",
