@@ -160,3 +160,13 @@ export {
   type SurrogateKind,
 } from "./src/reference/policy_loss.ts";
 export { type PolicyStatistics } from "./src/reference/policy_statistics.ts";
+export {
+  type CheckableTrainer,
+  type CheckedEpisode,
+  type CheckedUpdate,
+  checkInvariants,
+  type CheckResult,
+  type LossInputs,
+  type Verdict as CheckVerdict,
+  violated,
+} from "./src/debug/invariants.ts";

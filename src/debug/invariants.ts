@@ -11,6 +11,7 @@ export interface CheckedEpisode {
   readonly owners: ArrayLike<number>;
   /** The sampler's log-prob of each token, in nats; read at policy tokens, and where the trainer's mask strays. */
   readonly logps: ArrayLike<number>;
+  /** What it earned. */
   readonly reward: number;
   /** What it is an attempt at: episodes of one problem form a group, wherever they stand. */
   readonly problem: string | number;
@@ -26,6 +27,7 @@ export interface LossInputs {
   readonly oldLogp_BC: ArrayLike<number>;
   /** The trainer's own log-probs under the current weights, [B, C], in nats. */
   readonly logp_BC: ArrayLike<number>;
+  /** One advantage for all tokens of an episode. */
   readonly advantage_B: ArrayLike<number>;
   /** The loss of the whole batch as one minibatch. */
   readonly loss: number;
@@ -43,6 +45,7 @@ export interface CheckedUpdate {
 
 /** A trainer that can be checked. Every question is about the same batch and the same weights. */
 export interface CheckableTrainer {
+  /** The batch. */
   readonly episodes: readonly CheckedEpisode[];
   /** The group of each episode as the trainer lays them out; undefined where its advantages know no groups. */
   readonly groupId_B: readonly number[] | undefined;
@@ -82,15 +85,19 @@ export type Verdict = "holds" | "violated" | "not-applicable";
 
 /** The result of one check. */
 export interface CheckResult {
+  /** 1 to 9 are the tutorial's; further ones follow. */
   readonly id: number;
+  /** The identity that must hold. */
   readonly name: string;
   /** What was measured; null where the check is not applicable. */
   readonly value: number | null;
   /** How the value must stand to the bound. */
   readonly relation: "<=" | ">";
+  /** The bound. */
   readonly bound: number;
   /** Where the bound comes from. */
   readonly boundReason: string;
+  /** Whether it holds. */
   readonly verdict: Verdict;
   /** What the value is, or why there is none. */
   readonly reason: string;
@@ -135,6 +142,33 @@ function judge(invariant: Invariant, evidence: Evidence): CheckResult {
  * @param trainer The trainer, with a batch that it sampled itself; 64 episodes are plenty.
  * @returns Results in the order of their ids.
  * @throws Whatever the trainer throws: a trainer that fails is not one that violates an invariant.
+ * @example
+ * ```ts
+ * import { type CheckableTrainer, checkInvariants, violated } from "agentrl";
+ * // One problem, two episodes of a prompt and one policy token. This trainer's π_old is off by 0.1.
+ * const trainer: CheckableTrainer = {
+ *   episodes: [1, 0].map((reward) => ({ owners: [1, 2], logps: [0, -1], reward, problem: "p" })),
+ *   groupId_B: [0, 0],
+ *   stepsPerUpdate: 1,
+ *   logpTolerance: 1e-4,
+ *   lossInputs: (pad) => {
+ *     const grid = (value: number) => [0, 1].flatMap(() => [value, ...Array(pad).fill(0)]);
+ *     return Promise.resolve({
+ *       columnCount: 1 + pad,
+ *       mask_BC: grid(1),
+ *       oldLogp_BC: grid(-1.1),
+ *       logp_BC: grid(-1),
+ *       advantage_B: [0.7, -0.7],
+ *       loss: 0.2,
+ *     });
+ *   },
+ *   advantages: () => [0.7, -0.7],
+ *   gradient: () => Promise.resolve([3, 4]),
+ *   update: () => Promise.resolve({ approxKl: 0, logp_BC: [-0.9, -1.2] }),
+ *   updateWithoutSignal: () => Promise.resolve(0),
+ * };
+ * console.log(violated(await checkInvariants(trainer)).map(({ name }) => name)); // ratio = 1 before any step
+ * ```
  */
 export async function checkInvariants(trainer: CheckableTrainer): Promise<CheckResult[]> {
   const evidence: Evidence = {
