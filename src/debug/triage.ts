@@ -7,7 +7,7 @@ import { type Rule, RULES, type Test, TIERS, UNLUCKY } from "./triage_rules.ts";
 import { SUSPECTS } from "./triage_suspects.ts";
 
 /** A verdict of an invariant, as checks.json has it. */
-export type CheckVerdict =
+export type RecordedCheck =
   & Pick<CheckResult, "id" | "name" | "value" | "bound" | "verdict">
   & Partial<Pick<CheckResult, "relation" | "boundReason">>;
 
@@ -15,7 +15,7 @@ export type CheckVerdict =
 export interface TriageInput {
   readonly metrics: RunMetrics;
   /** The invariants' verdicts; undefined where none were written. */
-  readonly checks?: readonly CheckVerdict[] | undefined;
+  readonly checks?: readonly RecordedCheck[] | undefined;
   readonly reference: HealthyReference;
   /** The run's folder or file, for the commands to type next. */
   readonly runName: string;

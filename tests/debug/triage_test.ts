@@ -11,7 +11,7 @@ import {
 import { INVARIANTS } from "../../src/debug/invariant_list.ts";
 import type { Verdict } from "../../src/debug/invariants.ts";
 import { metricSeries } from "../../src/debug/metric_series.ts";
-import { type CheckVerdict, triage, type TriageReport } from "../../src/debug/triage.ts";
+import { type RecordedCheck, triage, type TriageReport } from "../../src/debug/triage.ts";
 import { RULES, TRIAGE_METRICS } from "../../src/debug/triage_rules.ts";
 import { SUSPECTS } from "../../src/debug/triage_suspects.ts";
 
@@ -32,7 +32,7 @@ function altered(changes: Readonly<Record<string, (value: number, step: number) 
 }
 
 /** All invariants hold, but for some verdicts. */
-function verdicts(others: Readonly<Record<number, Verdict>> = {}): CheckVerdict[] {
+function verdicts(others: Readonly<Record<number, Verdict>> = {}): RecordedCheck[] {
   return INVARIANTS.map(({ id, name }) => ({
     id,
     name,
@@ -42,7 +42,7 @@ function verdicts(others: Readonly<Record<number, Verdict>> = {}): CheckVerdict[
   }));
 }
 
-function judge(rows: readonly Row[], checks?: readonly CheckVerdict[]): TriageReport {
+function judge(rows: readonly Row[], checks?: readonly RecordedCheck[]): TriageReport {
   const metrics = metricSeries(rows, { names: TRIAGE_METRICS, source: "run" });
   return triage({ metrics, checks, reference: REFERENCE, runName: "runs/a" });
 }
@@ -58,7 +58,7 @@ const constant = (value: number) => () => value;
 const CASES: Readonly<
   Record<string, {
     readonly rows?: readonly Row[];
-    readonly checks?: readonly CheckVerdict[];
+    readonly checks?: readonly RecordedCheck[];
     readonly first: FaultName;
   }>
 > = {
