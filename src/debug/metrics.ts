@@ -1,10 +1,10 @@
 /** The metrics of a training step, in four groups: outcome, behaviour, optimizer, consistency. One row a step. */
-import { mean, quantile, wilsonInterval } from "../core/statistics.ts";
+import { mean, quantile } from "../core/statistics.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
-import { OWNER } from "../gym/vocabulary.ts";
 import type { TrainBatch } from "../rl/train_batch.ts";
 import type { StepReport } from "../rl/trainer.ts";
 import type { MinibatchReport, UpdateReport } from "../rl/update_report.ts";
+import { hasPassed, policyTokenCount, rolloutStats } from "../rollout/rollout_stats.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 
 /** What the step's episodes earned. */
@@ -23,16 +23,21 @@ export interface OutcomeMetrics {
 
 /** What the agent did. Counts are means over the episodes, lengths are in policy tokens. */
 export interface BehaviourMetrics {
+  /** Calls of `read`. */
   readonly reads: number;
+  /** Calls of `test`. */
   readonly tests: number;
   /** Well-formed edits, also those that changed nothing. */
   readonly edits: number;
+  /** Calls that are none of the nine. */
   readonly malformed: number;
   /** Share of the episodes with a `hardcode_tests`. */
   readonly hardcode: number;
   /** Share of the episodes that were submitted. */
   readonly submitted: number;
+  /** Calls of an episode. */
   readonly turns: number;
+  /** Policy tokens of an episode. */
   readonly length: number;
   /** Of the passing episodes; 0 where none passes. */
   readonly length_pass: number;
@@ -42,27 +47,43 @@ export interface BehaviourMetrics {
 
 /** What the update did, over the trained tokens. `metric_dictionary.ts` has the formulas. */
 export interface OptimizerMetrics {
+  /** Mean entropy of the policy, in nats. */
   readonly entropy: number;
+  /** Mean k3 estimate of the KL divergence from the old policy, in nats. */
   readonly approx_kl: number;
+  /** The largest of a minibatch. */
   readonly approx_kl_max: number;
+  /** Share of tokens whose gradient the clip removed. */
   readonly clip_frac: number;
+  /** Smallest ratio, averaged over the minibatches. */
   readonly ratio_min: number;
+  /** Largest ratio, averaged over the minibatches. */
   readonly ratio_max: number;
+  /** Norm of the gradient before clipping. */
   readonly grad_norm: number;
+  /** The largest of a minibatch. */
   readonly grad_norm_max: number;
   /** Absent where the loss has no KL term, and so no reference was scored. */
   readonly kl_ref?: number;
+  /** Share of groups whose rewards are all equal, which carry no signal. */
   readonly zero_adv_frac: number;
+  /** Share of groups that all pass. */
   readonly all_pass: number;
+  /** Share of groups that all fail. */
   readonly all_fail: number;
+  /** The loss of the minibatches. */
   readonly loss: number;
 }
 
 /** What must be a fixed value in a correct trainer. */
 export interface ConsistencyMetrics {
+  /** Mean |trainer − sampler| log-prob of a trained token, in nats. */
   readonly logp_gap: number;
+  /** The largest one. */
   readonly logp_gap_max: number;
+  /** Its 0.99 quantile. */
   readonly logp_gap_p99: number;
+  /** Trained tokens of an episode. */
   readonly loss_tokens: number;
 }
 
@@ -77,11 +98,6 @@ export type MetricsRow =
 /** Name of a metric. */
 export type MetricName = Exclude<keyof MetricsRow, "step">;
 
-/** True where an episode was submitted and passes the hidden tests. */
-export function hasPassed({ info }: Trajectory<BugFixInfo>): boolean {
-  return info.submitted && info.hiddenPass;
-}
-
 /** The mean, or 0 of nothing. */
 function meanOrZero(values_N: readonly number[]): number {
   return values_N.length === 0 ? 0 : mean(values_N);
@@ -89,37 +105,32 @@ function meanOrZero(values_N: readonly number[]): number {
 
 function evaluationMetrics(evaluation: readonly Trajectory<BugFixInfo>[] | undefined) {
   if (!evaluation) return {};
-  const { rate, low, high } = wilsonInterval(
-    evaluation.filter(hasPassed).length,
-    evaluation.length,
-  );
-  return { eval_pass: rate, eval_pass_low: low, eval_pass_high: high };
+  const { passRate, passRateLow, passRateHigh } = rolloutStats(evaluation);
+  return { eval_pass: passRate, eval_pass_low: passRateLow, eval_pass_high: passRateHigh };
 }
 
 /**
- * What the agent did in some episodes, of a training step or of an evaluation.
+ * What the agent did in some episodes.
  *
  * @param episodes At least one.
  * @returns Means over the episodes.
  * @throws {RangeError} When there is no episode.
  */
 export function behaviourMetrics(episodes: readonly Trajectory<BugFixInfo>[]): BehaviourMetrics {
-  const meanOf = (value: (info: BugFixInfo) => number) =>
-    mean(episodes.map(({ info }) => value(info)));
-  const lengths = episodes.map(({ owners }) =>
-    owners.reduce((count, owner) => count + Number(owner === OWNER.policy), 0)
-  );
+  const { reads, edits, hardcode, submitRate, turns, actionTokens } = rolloutStats(episodes);
   const lengthWhere = (passed: boolean) =>
-    meanOrZero(lengths.filter((_, b) => hasPassed(episodes[b]) === passed));
+    meanOrZero(
+      episodes.filter((episode) => hasPassed(episode) === passed).map(policyTokenCount),
+    );
   return {
-    reads: meanOf(({ reads }) => reads),
-    tests: meanOf(({ tests }) => tests),
-    edits: meanOf(({ ops }) => ops.length),
-    malformed: meanOf(({ malformed }) => malformed),
-    hardcode: meanOf(({ ops }) => Number(ops.includes("hardcode_tests"))),
-    submitted: meanOf(({ submitted }) => Number(submitted)),
-    turns: meanOf(({ turns }) => turns),
-    length: mean(lengths),
+    reads,
+    tests: mean(episodes.map(({ info }) => info.tests)),
+    edits,
+    malformed: mean(episodes.map(({ info }) => info.malformed)),
+    hardcode,
+    submitted: submitRate,
+    turns,
+    length: actionTokens,
     length_pass: lengthWhere(true),
     length_fail: lengthWhere(false),
   };
@@ -195,7 +206,7 @@ export function metricsRow(
   return {
     step,
     reward: mean(rewards_B),
-    pass_rate: mean(trajectories.map((episode) => Number(hasPassed(episode)))),
+    pass_rate: rolloutStats(trajectories).passRate,
     ...evaluationMetrics(options.evaluation),
     ...behaviourMetrics(trajectories),
     ...optimizerMetrics(update),

@@ -53,8 +53,13 @@ export function taskOfEpisode({ info }: Trajectory<BugFixInfo>): Task {
 }
 
 /** True where an episode was submitted and passes the hidden tests. */
-function hasPassed({ info }: Trajectory<BugFixInfo>): boolean {
+export function hasPassed({ info }: Trajectory<BugFixInfo>): boolean {
   return info.submitted && info.hiddenPass;
+}
+
+/** Tokens of an episode that the policy wrote. */
+export function policyTokenCount({ owners }: Trajectory): number {
+  return owners.reduce((count, owner) => count + Number(owner === OWNER.policy), 0);
 }
 
 /**
@@ -79,9 +84,7 @@ export function rolloutStats(trajectories: readonly Trajectory<BugFixInfo>[]): R
     validCalls: 1 - meanOf(({ info }) => info.malformed) / turns,
     submitRate: meanOf(({ info }) => Number(info.submitted)),
     turns,
-    actionTokens: meanOf(({ owners }) =>
-      owners.reduce((count, owner) => count + Number(owner === OWNER.policy), 0)
-    ),
+    actionTokens: meanOf(policyTokenCount),
     reads: meanOf(({ info }) => info.reads),
     edits: meanOf(({ info }) => info.ops.length),
     hardcode: meanOf(({ info }) => Number(info.ops.includes("hardcode_tests"))),
