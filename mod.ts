@@ -170,3 +170,28 @@ export {
   type Verdict as CheckVerdict,
   violated,
 } from "./src/debug/invariants.ts";
+export { bisect, type BisectResult, type BisectTest } from "./src/debug/bisect.ts";
+export {
+  type HealthyReference,
+  healthyReference,
+  type HealthyReferenceFile,
+} from "./src/debug/healthy_reference.ts";
+export { metricSeries, type RunMetrics, type Series } from "./src/debug/metric_series.ts";
+export {
+  type Cause,
+  type Evidence,
+  type RecordedCheck,
+  triage,
+  type TriageInput,
+  type TriageReport,
+} from "./src/debug/triage.ts";
+export { TRIAGE_METRICS } from "./src/debug/triage_rules.ts";
+export { type Fault, type FaultName, FAULTS } from "./src/debug/faults.ts";
+export {
+  type BehaviourMetrics,
+  type ConsistencyMetrics,
+  type MetricName,
+  type MetricsRow,
+  type OptimizerMetrics,
+  type OutcomeMetrics,
+} from "./src/debug/metrics.ts";

@@ -4,7 +4,9 @@
 export interface BisectTest<T> {
   /** Place of the version in the list. */
   readonly index: number;
+  /** The version itself. */
   readonly version: T;
+  /** What the test said. */
   readonly isGood: boolean;
 }
 
@@ -12,6 +14,7 @@ export interface BisectTest<T> {
 export interface BisectResult<T> {
   /** The first bad version; the one before it is good. */
   readonly firstBad: T;
+  /** Its place in the list. */
   readonly index: number;
   /** The tests in their order: at most ⌈log2(versions − 1)⌉. */
   readonly tests: readonly BisectTest<T>[];

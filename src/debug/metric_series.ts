@@ -5,13 +5,17 @@ import type { MetricName } from "./metrics.ts";
 
 /** The values of one metric, in the order of their steps; steps that lack it are left out. */
 export interface Series {
+  /** The steps that have it, ascending. */
   readonly steps: readonly number[];
+  /** Its value in each of them. */
   readonly values: readonly number[];
 }
 
 /** The metrics of a run. */
 export interface RunMetrics {
+  /** Rows read. */
   readonly rowCount: number;
+  /** The step of the last one. */
   readonly lastStep: number;
   /** Metrics that no row has are not here. */
   readonly series: ReadonlyMap<MetricName, Series>;

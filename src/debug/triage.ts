@@ -13,9 +13,11 @@ export type RecordedCheck =
 
 /** What is known of a run. */
 export interface TriageInput {
+  /** Its metrics. */
   readonly metrics: RunMetrics;
   /** The invariants' verdicts; undefined where none were written. */
   readonly checks?: readonly RecordedCheck[] | undefined;
+  /** The healthy runs to compare with. */
   readonly reference: HealthyReference;
   /** The run's folder or file, for the commands to type next. */
   readonly runName: string;
@@ -27,11 +29,13 @@ export interface Evidence {
   readonly metric: string;
   /** Which number of the metric: its first value, a mean, a trend. */
   readonly statistic: string;
+  /** The step that it speaks of. */
   readonly step: number;
   /** Null where an invariant measured no number. */
   readonly value: number | null;
   /** How the value stands to the bound. */
   readonly relation: string;
+  /** What it is held against. */
   readonly bound: number;
   /** Where the bound comes from. */
   readonly boundFrom: string;
@@ -41,9 +45,11 @@ export interface Evidence {
 
 /** A suspect with what speaks for it. */
 export interface Cause {
+  /** Its name in the catalogue. */
   readonly fault: FaultName;
   /** Belief, 0 to 1: 1 − Π(1 − share that each symptom gives it). */
   readonly score: number;
+  /** The tests that fired. */
   readonly evidence: readonly Evidence[];
   /** The command to type next. */
   readonly next: string;
@@ -195,6 +201,14 @@ const NOTES = {
  *
  * @param input Its metrics, the verdicts of its invariants where there are any, and the healthy runs to compare with.
  * @returns The ranked causes with their evidence, or why there are none.
+ * @example
+ * ```ts
+ * import { healthyReference, metricSeries, triage, TRIAGE_METRICS } from "agentrl";
+ * const rows = [{ step: 0, logp_gap: 3.1 }, { step: 1, logp_gap: 2.9 }]; // Or the lines of any JSONL.
+ * const metrics = metricSeries(rows, { names: TRIAGE_METRICS, source: "my run" });
+ * const { causes } = triage({ metrics, reference: healthyReference(), runName: "my run" });
+ * console.log(causes[0]?.fault, causes[0]?.evidence[0]?.value); // mask_shift 3.1
+ * ```
  */
 export function triage(input: TriageInput): TriageReport {
   const fired: Fired[] = [];
