@@ -58,6 +58,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "every experiment, beside the numbers that it reproduces",
     load: () => import("./commands/lab.ts"),
   },
+  report: {
+    summary: "one HTML file about runs and experiments",
+    load: () => import("./commands/report.ts"),
+  },
   bench: {
     summary: "how fast kernels run here, after a check that they are right",
     load: () => import("./commands/bench.ts"),

@@ -39,16 +39,18 @@ function ownText(text: string): Html {
 function contents(sections: readonly Section[]): Html {
   return html`
     <nav aria-label="Contents">
-      <h2>Contents</h2>
-      <ol>${sections.map(({ id, title, parts = [] }) =>
-        html`<li><a href="#${id}">${title}</a>${
-          parts.length === 0
-            ? NOTHING
-            : html`<ol>${
-              parts.map((part) => html`<li><a href="#${part.id}">${part.title}</a></li>`)
-            }</ol>`
-        }</li>`
-      )}</ol>
+      <details open>
+        <summary>Contents</summary>
+        <ol>${sections.map(({ id, title, parts = [] }) =>
+          html`<li><a href="#${id}">${title}</a>${
+            parts.length === 0
+              ? NOTHING
+              : html`<ol>${
+                parts.map((part) => html`<li><a href="#${part.id}">${part.title}</a></li>`)
+              }</ol>`
+          }</li>`
+        )}</ol>
+      </details>
     </nav>
   `;
 }

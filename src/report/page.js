@@ -6,6 +6,8 @@
   // From here on the tables stand behind the charts, not in their place.
   root.classList.add("js");
   for (const table of document.querySelectorAll("details.data")) table.open = false;
+  // Where they do not stand beside the text, the contents would fill the first screen.
+  document.querySelector("nav details").open = matchMedia("(min-width: 75rem)").matches;
 
   // --- Numbers -------------------------------------------------------------------------------------------------------
 
@@ -60,6 +62,7 @@
       pointStyle: MARKS[tone],
       pointRadius: tone === "level" ? 0 : radiusOf(series),
       pointHoverRadius: 5,
+      clip: 8, // Marks at the ends stay whole.
     };
   };
 
@@ -175,6 +178,12 @@
             boxHeight: 7,
             padding: 8,
             font: { size: 12 },
+            generateLabels: (drawing) =>
+              Chart.defaults.plugins.legend.labels.generateLabels(drawing).map((item) => ({
+                ...item,
+                ...(drawing.data.datasets[item.datasetIndex].isBand &&
+                  { strokeStyle: colour("text-quiet"), lineWidth: 1 }),
+              })),
             filter: (item, { datasets }) => !datasets[item.datasetIndex].isLowEdge,
           },
           onClick: () => {},

@@ -1,0 +1,127 @@
+/** A headless Chromium for tests: started by hand with few rights, driven by puppeteer-core, gone at the end. */
+import puppeteer, { type Browser, type Page } from "puppeteer-core";
+
+/** Programs that will do, as they are called on Debian, on other Linuxes and on a Mac. */
+const PROGRAMS = [
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+];
+
+/** No network of its own, no GPU, and no sandbox, since tests may run as root; pages come from this machine only. */
+const ARGUMENTS = [
+  "--headless=new",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--no-first-run",
+  "--remote-debugging-port=0",
+  "about:blank",
+];
+
+/** A start on a busy machine takes seconds. */
+const START_MS = 30_000;
+
+function findProgram(): string {
+  const found = PROGRAMS.find((path) => {
+    try {
+      return Deno.statSync(path).isFile;
+    } catch {
+      return false;
+    }
+  });
+  if (found !== undefined) return found;
+  throw new Error(
+    "Cannot test reports: there is no browser here; install Chromium (on Debian: apt-get install chromium) or Google Chrome",
+  );
+}
+
+/** The address under which the browser listens, which it writes into its profile once it does. */
+async function debuggerAddress(profile: string): Promise<string> {
+  const endMs = performance.now() + START_MS;
+  while (performance.now() < endMs) {
+    try {
+      const [port, path] = Deno.readTextFileSync(`${profile}/DevToolsActivePort`).split("\n");
+      if (port && path) return `ws://127.0.0.1:${port}${path}`;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`Cannot test reports: the browser did not start within ${START_MS / 1000} s`);
+}
+
+/** Starts a browser, hands it to `use`, and ends it, whatever happens. */
+export async function withBrowser(use: (browser: Browser) => Promise<void>): Promise<void> {
+  const program = findProgram();
+  const profile = Deno.makeTempDirSync({ prefix: "agentrl-browser-" });
+  const child = new Deno.Command(program, {
+    args: [`--user-data-dir=${profile}`, ...ARGUMENTS],
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  try {
+    const browser = await puppeteer.connect({
+      browserWSEndpoint: await debuggerAddress(profile),
+      defaultViewport: null,
+    });
+    try {
+      await use(browser);
+    } finally {
+      await browser.close();
+    }
+  } finally {
+    try {
+      child.kill("SIGKILL");
+    } catch {
+      // It has ended already.
+    }
+    await child.status;
+    // Its helpers may still be writing.
+    for (let attempt = 0; attempt < 20; attempt++) {
+      try {
+        Deno.removeSync(profile, { recursive: true });
+        break;
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    }
+  }
+}
+
+/** What a page did that a report must not do. */
+export interface Watched {
+  readonly page: Page;
+  /** Errors on the console, uncaught ones, and addresses of requests other than the file itself. */
+  readonly complaints: string[];
+}
+
+/** Opens a file. */
+export async function openFile(
+  browser: Browser,
+  options: {
+    readonly path: string;
+    readonly width?: number;
+    readonly javaScript?: boolean;
+    readonly scheme?: "light" | "dark";
+  },
+): Promise<Watched> {
+  const { path, width = 1200, javaScript = true, scheme = "light" } = options;
+  const page = await browser.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (["error", "warn"].includes(message.type())) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("request", (request) => {
+    if (request.url() !== `file://${path}`) complaints.push(request.url());
+  });
+  await page.setJavaScriptEnabled(javaScript);
+  await page.setViewport({ width, height: 900 });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+  await page.goto(`file://${path}`);
+  return { page, complaints };
+}

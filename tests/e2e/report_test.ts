@@ -1,0 +1,229 @@
+/** Reports in a real browser: nothing is requested, charts are drawn, and every kind of reader gets the numbers. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import type { Browser, Page } from "puppeteer-core";
+import { HOSTILE, writeFaults, writeLab, writeMatrix, writeRun } from "../report/fixture.ts";
+import { withFolder } from "../run/with_folder.ts";
+import { openFile, withBrowser } from "./browser.ts";
+import { agentrl, assertRefused } from "./command_line.ts";
+
+/** What functions that run in the page use there. */
+interface PageElement {
+  readonly textContent: string | null;
+  querySelector(selector: string): PageElement | null;
+  getBoundingClientRect(): { readonly height: number };
+}
+declare const document: {
+  readonly documentElement: { readonly scrollWidth: number; readonly clientWidth: number };
+  readonly body: { readonly innerText: string };
+  readonly activeElement: PageElement | null;
+};
+declare function getComputedStyle(element: unknown): { readonly backgroundColor: string };
+
+/** What Chart.js offers in the page. */
+interface PageGlobals {
+  readonly Chart: {
+    getChart(
+      canvas: unknown,
+    ): { data: { datasets: { label: string; data: unknown[] }[] } } | undefined;
+  };
+}
+
+/** Draws every chart, as printing does, and says how long that took. */
+function drawAll(page: Page): Promise<number> {
+  return page.evaluate(() => {
+    const start = performance.now();
+    dispatchEvent(new Event("beforeprint"));
+    return performance.now() - start;
+  });
+}
+
+/** Of each canvas: its id, points by curve, and how many of its pixels are painted. */
+function canvasesOf(page: Page) {
+  return page.$$eval("canvas", (canvases) =>
+    canvases.map((element) => {
+      const canvas = element as unknown as {
+        id: string;
+        width: number;
+        height: number;
+        getContext(kind: "2d"): {
+          getImageData(x: number, y: number, w: number, h: number): { data: Uint8ClampedArray };
+        };
+      };
+      const { width, height } = canvas;
+      const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+      let painted = 0;
+      for (let i = 3; i < data.length; i += 4) painted += Number(data[i] > 0);
+      const { Chart } = globalThis as unknown as PageGlobals;
+      const chart = Chart.getChart(element);
+      const points = Object.fromEntries(
+        (chart?.data.datasets ?? []).map(({ label, data }) => [label, data.length]),
+      );
+      return { id: canvas.id, points, paintedShare: painted / (width * height) };
+    }));
+}
+
+/** Width of the whole page beyond the window. */
+function overflowOf(page: Page): Promise<number> {
+  return page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    return scrollWidth - clientWidth;
+  });
+}
+
+async function checkDrawn(browser: Browser, path: string): Promise<void> {
+  const { page, complaints } = await openFile(browser, { path });
+  await drawAll(page);
+  const canvases = await canvasesOf(page);
+  assert(canvases.length > 20, `${canvases.length} canvases`);
+  const blank = canvases.filter(({ paintedShare }) => !(paintedShare > 0.01));
+  assertEquals(blank, []);
+  const pointsOf = (id: string) => canvases.find((canvas) => canvas.id === id)?.points;
+  assertEquals(pointsOf("run-0-reward"), { "healthy range": 2, reward: 24, pass_rate: 24 });
+  assertEquals(pointsOf("run-0-eval-pass"), { "95 % Wilson interval": 3, eval_pass: 3 });
+  assertEquals(pointsOf("fault-mask-shift-logp-gap"), { mask_shift: 24, healthy: 24 });
+  assertEquals(pointsOf("lab-baselines-agent-figure-0"), { curve: 3, named: 1 });
+  assertEquals(complaints, []);
+  await page.close();
+}
+
+async function checkHostile(browser: Browser, path: string): Promise<void> {
+  const { page, complaints } = await openFile(browser, { path });
+  assertEquals([await page.title(), await page.$$eval("img", (all) => all.length)], [
+    "agentrl report",
+    0,
+  ]);
+  const text = await page.$eval("body", (body) => body.textContent ?? "");
+  const count = text.split(HOSTILE).length - 1;
+  assert(count >= 8, `the name stands ${count} times on the page, as text`);
+  assertEquals(complaints, []);
+  await page.close();
+}
+
+async function checkReaders(browser: Browser, path: string): Promise<void> {
+  const { page, complaints } = await openFile(browser, { path });
+  // The triage map answers a click, and the keyboard.
+  const symptom = await page.waitForSelector('.triage-map [data-rule="0"]');
+  await symptom?.focus();
+  await page.keyboard.press("Enter");
+  const answer = await page.$eval(
+    ".triage-map [aria-live]",
+    (element) => element.textContent ?? "",
+  );
+  assertMatch(answer, /Test: check 1 violated.*Points to mask_shift/);
+  assertEquals(await page.$$eval(".triage-map [aria-pressed=true]", (all) => all.length), 1);
+  assert(await page.$$eval(".triage-map .item.on", (all) => all.length) >= 3);
+  // Transcripts: three kinds of tokens, and a log-prob on focus.
+  await page.$eval(".transcripts", (details) => details.setAttribute("open", ""));
+  const owners = await page.$$eval(
+    ".episode .token",
+    (all) => all.map(({ className }) => className.split(" ")[1]),
+  );
+  assertEquals([...new Set(owners)], ["prompt", "policy", "tool"]);
+  await page.focus(".episode .token.policy");
+  await page.keyboard.press("ArrowRight");
+  const [shown, height] = await page.evaluate(() => {
+    const more = document.activeElement?.querySelector(".more");
+    return [document.activeElement?.textContent ?? "", more?.getBoundingClientRect().height ?? 0];
+  });
+  assertMatch(String(shown), /^read log-prob −1\.5, probability 0\.223$/);
+  assert(Number(height) > 10, `the log-prob is ${height} px high`);
+  const side = await page.$eval(".episode .side", (element) => element.textContent ?? "");
+  assertMatch(side, /reward 0advantage −0\.707/);
+  assertEquals(complaints, []);
+  await page.close();
+}
+
+async function checkWidths(browser: Browser, path: string): Promise<void> {
+  for (const [width, scheme] of [[360, "dark"], [1600, "light"]] as const) {
+    const { page, complaints } = await openFile(browser, { path, width, scheme });
+    await drawAll(page);
+    assert(await overflowOf(page) <= 0, `wider than ${width} px`);
+    const ground = await page.$eval("body", (body) => getComputedStyle(body).backgroundColor);
+    assertEquals(ground, "rgb(255, 255, 255)", "paper is white in both themes");
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    const themed = await page.$eval("body", (body) => getComputedStyle(body).backgroundColor);
+    assertEquals(themed === "rgb(255, 255, 255)", scheme === "light");
+    assertEquals(complaints, []);
+    await page.close();
+  }
+}
+
+async function checkWithoutJavaScript(browser: Browser, path: string): Promise<void> {
+  const { page } = await openFile(browser, { path, javaScript: false, width: 360 });
+  const text = await page.evaluate(() => document.body.innerText);
+  // Numbers of a chart, the matrix and the rules of triage: all as tables.
+  for (const part of ["✗ 0.54", "Table: Reward and pass rate", "check 1 violated", "44.7"]) {
+    assertStringIncludes(text, part);
+  }
+  assertEquals(await page.$$eval("details.data:not([open])", (all) => all.length), 0);
+  const heights = await page.$$eval(
+    "canvas",
+    (all) => all.map((canvas) => canvas.getBoundingClientRect().height),
+  );
+  assert(heights.every((height) => height === 0), "no empty frames of charts");
+  assert(await overflowOf(page) <= 0);
+  await page.close();
+}
+
+async function checkLongRun(browser: Browser, path: string): Promise<void> {
+  const { page, complaints } = await openFile(browser, { path });
+  // The smallest of three: another process may have had the processor.
+  const times = [await drawAll(page), await drawAll(page), await drawAll(page)];
+  assert(Math.min(...times) < 1000, `all charts took ${times.map(Math.round)} ms`);
+  const canvases = await canvasesOf(page);
+  const { reward = 0 } = canvases.find(({ id }) => id === "run-0-reward")?.points ?? {};
+  assert(reward > 100 && reward <= 800, `${reward} points`);
+  assertEquals(complaints, []);
+  await page.close();
+}
+
+Deno.test("agentrl report writes one file that a browser shows to every kind of reader", async () => {
+  await withFolder(async (folder) => {
+    writeRun(`${folder}/run`);
+    writeRun(`${folder}/long`, 10_000);
+    writeFaults(`${folder}/faults`);
+    writeMatrix(`${folder}/matrix.json`);
+    writeLab(`${folder}/lab`);
+    const [small, long] = [`${folder}/small.html`, `${folder}/long.html`];
+    const inputs = ["run", "faults", "matrix.json", "lab"].map((name) => `${folder}/${name}`);
+    const made = await agentrl(["report", ...inputs, "--out", small, "--json"]);
+    assertEquals([made.code, made.stderr], [0, ""]);
+    const { sizeBytes } = JSON.parse(made.stdout);
+    assertEquals(Deno.statSync(small).size, sizeBytes);
+    const madeLong = await agentrl(["report", `${folder}/long`, "--out", long]);
+    assertEquals(madeLong.code, 0, madeLong.stderr);
+    assert(Deno.statSync(long).size < 2_000_000);
+    await withBrowser(async (browser) => {
+      await checkDrawn(browser, small);
+      await checkHostile(browser, small);
+      await checkReaders(browser, small);
+      await checkWidths(browser, small);
+      await checkWithoutJavaScript(browser, small);
+      await checkLongRun(browser, long);
+    });
+  });
+});
+
+Deno.test("agentrl report refuses what it cannot show, and writes nothing then", async () => {
+  await withFolder(async (folder) => {
+    Deno.writeTextFileSync(`${folder}/other.json`, `{"a": 1}`);
+    Deno.mkdirSync(`${folder}/empty`);
+    Deno.mkdirSync(`${folder}/broken`);
+    Deno.writeTextFileSync(`${folder}/broken/metrics.jsonl`, `{"step": "one"}\n`);
+    const out = `${folder}/report.html`;
+    const cases: readonly (readonly [readonly string[], RegExp])[] = [
+      [[], /name what to show/],
+      [[`${folder}/missing`], /Cannot read .*missing/],
+      [[`${folder}/empty`], /it holds no run/],
+      [[`${folder}/other.json`], /it is none of what this reads/],
+      [[`${folder}/broken`], /row 1: step is "one", but must be a number/],
+    ];
+    for (const [paths, sentence] of cases) {
+      assertRefused(await agentrl(["report", ...paths, "--out", out]), { code: 2, sentence });
+    }
+    assertEquals(
+      Array.from(Deno.readDirSync(folder)).some(({ name }) => name === "report.html"),
+      false,
+    );
+  });
+});

@@ -1,0 +1,46 @@
+/** Tests of charts as data: scale, thinning, the table that says the same. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { type Chart, chartData, chartFigure, yScale } from "../../src/report/chart.ts";
+import type { Point } from "../../src/report/downsample.ts";
+
+function chartOf(points: readonly Point[], rest: Partial<Chart> = {}): Chart {
+  const series = [{ name: "<b>", style: "line", tone: "first", points }] as const;
+  return { id: "c", title: "Gap", xLabel: "step", yLabel: "nats", series, ...rest };
+}
+
+const curve = (...ys: number[]) => chartOf(ys.map((y, x): Point => [x, y]));
+
+Deno.test("yScale() is logarithmic when values span two decades, with zeros a decade below", () => {
+  assertEquals(yScale(curve(1, 99)), { log: false, zeroAt: null });
+  assertEquals(yScale(curve(1, 100)), { log: true, zeroAt: null });
+  assertEquals(yScale(curve(0, 0.02, 30)), { log: true, zeroAt: -3 });
+  assertEquals(yScale(curve(-1, 0.02, 30)), { log: false, zeroAt: null });
+  assertEquals(yScale(curve(0, 0, NaN)), { log: false, zeroAt: null });
+  // A band counts, too.
+  const band = { name: "range", points: [[0, 0.001, 1]] as const };
+  assertEquals(yScale({ ...curve(1, 2), band }).log, true);
+});
+
+Deno.test("chartData() rounds, thins out, and writes null for what is not finite", () => {
+  const long = Array.from({ length: 1000 }, (_, x): Point => [x, x === 500 ? NaN : 1 / 3]);
+  const { series: [{ x, y }] } = chartData(chartOf(long), 50) as {
+    series: [{ x: number[]; y: (number | null)[] }];
+  };
+  assert(x.length <= 50 && x.length === y.length, String(x.length));
+  assertEquals([x[0], y[0], x.at(-1)], [0, 0.33333, 999]);
+  assert(y.includes(null));
+});
+
+Deno.test("chartFigure() has a labelled canvas, a caption and a table with the extremes", () => {
+  const { markup, charts } = chartFigure(curve(...Array(400).fill(2), 7, ...Array(400).fill(1)));
+  assertEquals(charts.map(({ id }) => id), ["c"]);
+  assertMatch(
+    markup,
+    /<canvas id="c" role="img" aria-label="Gap\. &lt;b&gt;: from 2 to 1, lowest 1, highest 7\.">/,
+  );
+  assertMatch(markup, /<figcaption><b>Gap<\/b>/);
+  assertMatch(markup, /<th scope="row">400<\/th><td>7<\/td>/);
+  const rows = markup.match(/<tr>/g)?.length ?? 0;
+  assert(rows > 5 && rows < 40, `${rows} rows`);
+  assert(!markup.includes("<b><"), "names are escaped");
+});
