@@ -9,12 +9,12 @@ import { resumeRun, SMALL_SETS, smallSettings, startRun } from "../run/small_run
 import { withFolder } from "../run/with_folder.ts";
 import { agentrl, assertRefused, golden, LAUNCHER, namesIn } from "./command_line.ts";
 
-const STEPS = 12;
+const STEPS = 8;
 
 /** The small run of tests/run/small_run.ts on the command line. */
 function smallArguments(path: string, base = golden("model.safetensors")): string[] {
   const sets = SMALL_SETS.flatMap((set) => ["--set", set]);
-  // The base agent is no subject of the gate here, and the gate takes a second.
+  // The golden agent is no subject of the gate here.
   return ["train", "--steps", `${STEPS}`, "--base", base, "--out", path, "--no-gate", ...sets];
 }
 
@@ -26,6 +26,15 @@ function spawn(args: readonly string[]) {
     stderr: "piped",
   }).spawn();
   return { child, output: child.output() };
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Waits until a run has `steps` rows. */
@@ -51,7 +60,7 @@ Deno.test("agentrl train prints one document and leaves a run that eval reads", 
     assertEquals([document.run, document.steps, document.last.step], [path, STEPS, STEPS - 1]);
     assertMatch(document.weightsHash, /^[0-9a-f]{64}$/);
     assertMatch(stderr, /^step 0: held-out pass [01]\.\d\d \(/);
-    assertMatch(stderr, /train 12\/12 \| \d+s \| reward \d\.\d\d pass \d\.\d\d [\d.]+\/s\n$/);
+    assertMatch(stderr, /train 8\/8 \| \d+s \| reward \d\.\d\d pass \d\.\d\d [\d.]+\/s\n$/);
     assertEquals(namesIn(path).filter((name) => name !== "lock"), [
       "checkpoints",
       "checks.json",
@@ -62,7 +71,7 @@ Deno.test("agentrl train prints one document and leaves a run that eval reads", 
     ]);
 
     const evaluated = await agentrl([
-      ...["eval", "--checkpoint", `${path}/checkpoints/step-12.safetensors`, "--split", "heldout"],
+      ...["eval", "--checkpoint", `${path}/checkpoints/step-8.safetensors`, "--split", "heldout"],
       ...["--preset", "rl", "--episodes", "20", "--seed", "3", "--json"],
     ]);
     const result = JSON.parse(evaluated.stdout);
@@ -80,55 +89,64 @@ Deno.test("agentrl train prints one document and leaves a run that eval reads", 
     assertRefused(other, { code: 2, sentence: /lr is 0\.001 in this run, but 0\.5 is asked for/ });
   }));
 
+/** Kills a child at a moment and waits for its end. */
+async function killAt(
+  moment: Promise<void>,
+  { child, output }: ReturnType<typeof spawn>,
+): Promise<void> {
+  await moment;
+  try {
+    child.kill("SIGKILL");
+  } catch {
+    // It ended before.
+  }
+  await output;
+}
+
+/** A copy of a run as it was before its first step. */
+function copyStart(from: string, to: string): void {
+  Deno.mkdirSync(`${to}/checkpoints`, { recursive: true });
+  for (const name of ["config.json", "checks.json", "checkpoints/step-0.safetensors"]) {
+    Deno.copyFileSync(`${from}/${name}`, `${to}/${name}`);
+  }
+}
+
+/** Starts a run as the `i`-th child and kills it: some at any moment of the start, most of them among the steps. */
+async function killChild(i: number, { path, whole }: { path: string; whole: string }) {
+  if (i < 2) {
+    const moment = new Promise<void>((resolve) => setTimeout(resolve, 5000 * Math.random()));
+    await killAt(moment, spawn(smallArguments(path)));
+  } else {
+    copyStart(whole, path);
+    const child = spawn(["train", "--out", path, "--resume"]);
+    await killAt(waitForRows(path, 1 + Math.floor(Math.random() * (STEPS - 1))), child);
+  }
+}
+
 gpuTest(
   "agentrl train killed at ten random moments goes on to the same bits",
   () =>
     withFolder(async (folder) => {
       const commands = new Commands(await testGpu());
-      const settings = smallSettings(STEPS);
-      const startMs = performance.now();
-      await spawn(smallArguments(`${folder}/timed`)).output;
-      const durationMs = performance.now() - startMs;
-      const whole = await startRun(commands, {
-        path: `${folder}/whole`,
-        settings,
-        ignoreChecks: true,
-      });
-      const killedAt: number[] = [];
+      const whole = `${folder}/whole`;
+      const start = { settings: smallSettings(STEPS), ignoreChecks: true };
+      const expected = await startRun(commands, { ...start, path: whole });
+      const killedAfter: number[] = [];
       for (let i = 0; i < 10; i++) {
         const path = `${folder}/killed-${i}`;
-        const { child, output } = spawn(smallArguments(path));
-        // The first half waits for a number of rows, the second for a share of the time, start-up included.
-        if (i < 5) await waitForRows(path, 1 + Math.floor(Math.random() * (STEPS - 1)));
-        else await new Promise((resolve) => setTimeout(resolve, Math.random() * durationMs));
-        try {
-          child.kill("SIGKILL");
-        } catch {
-          // It ended before.
+        await killChild(i, { path, whole });
+        killedAfter.push(checkpointSteps(path).at(-1) ?? -1);
+        // Without config.json the run had not begun, and --resume would say so.
+        const result = exists(runPaths(path).config)
+          ? await resumeRun(commands, { path, ignoreChecks: true })
+          : await startRun(commands, { ...start, path });
+        assertEquals(result, expected, `killed after checkpoints ${killedAfter}`);
+        for (const file of ["metrics.jsonl", "episodes.jsonl"]) {
+          const read = (run: string) => Deno.readTextFileSync(`${run}/${file}`);
+          assert(read(path) === read(whole), `${file} differs, killed after ${killedAfter}`);
         }
-        await output;
-        killedAt.push(checkpointSteps(path).at(-1) ?? -1);
-        let hasBegun = true;
-        try {
-          Deno.statSync(runPaths(path).config);
-        } catch {
-          hasBegun = false; // Killed before it had begun: there is nothing to resume.
-        }
-        const again = { path, ignoreChecks: true };
-        const result = hasBegun
-          ? await resumeRun(commands, again)
-          : await startRun(commands, { ...again, settings });
-        assertEquals(result, whole, `killed after checkpoint ${killedAt.at(-1)}`);
-        assertEquals(
-          Deno.readTextFileSync(runPaths(path).metrics),
-          Deno.readTextFileSync(runPaths(`${folder}/whole`).metrics),
-        );
-        assertEquals(
-          Deno.readTextFileSync(runPaths(path).episodes),
-          Deno.readTextFileSync(runPaths(`${folder}/whole`).episodes),
-        );
       }
-      assert(killedAt.some((step) => step > 0 && step < STEPS), `killed after ${killedAt}`);
+      assert(killedAfter.some((step) => step > 0 && step < STEPS), `killed after ${killedAfter}`);
     }),
 );
 

@@ -19,6 +19,7 @@ import { golden } from "../e2e/command_line.ts";
 export const SMALL_SETS = [
   "problems=2",
   "groupSize=4",
+  "maxTurns=3",
   "klCoef=0.1",
   "checkpointEvery=2",
   "evalEvery=3",
