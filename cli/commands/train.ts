@@ -63,7 +63,7 @@ function stepReporter(progress: Progress, startMs: number, startStep: number) {
     const { reward, pass_rate } = row;
     progress.update(
       stepsDone,
-      `reward ${formatRate(reward)} pass ${formatRate(pass_rate)} ${perSecond.toFixed(1)}/s`,
+      `reward ${formatRate(reward)} pass ${formatRate(pass_rate)} ${perSecond.toFixed(1)} step/s`,
     );
   };
 }
@@ -143,7 +143,7 @@ function describeResult(
 /** The command `train`. */
 export const command = defineCommand({
   flags: {
-    algo: { kind: "string", choices: ALGORITHM_NAMES, help: "the algorithm (default grpo)" },
+    algo: { kind: "string", choices: ALGORITHM_NAMES, help: "the algorithm, grpo when left out" },
     steps: {
       kind: "integer",
       min: 1,

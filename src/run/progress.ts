@@ -22,7 +22,8 @@ const INTERVAL_MS = { interactive: 100, lines: 2000 } as const;
 /** Widest line: one column less than 80, since some terminals wrap on the 80th. */
 const COLUMNS = 79;
 
-const BAR_COLUMNS = 20;
+/** Leaves the notes of a training step their room. */
+const BAR_COLUMNS = 10;
 
 /**
  * Writes a duration for people.

@@ -60,7 +60,7 @@ Deno.test("agentrl train prints one document and leaves a run that eval reads", 
     assertEquals([document.run, document.steps, document.last.step], [path, STEPS, STEPS - 1]);
     assertMatch(document.weightsHash, /^[0-9a-f]{64}$/);
     assertMatch(stderr, /^step 0: held-out pass [01]\.\d\d \(/);
-    assertMatch(stderr, /train 8\/8 \| \d+s \| reward \d\.\d\d pass \d\.\d\d [\d.]+\/s\n$/);
+    assertMatch(stderr, /train 8\/8 \| \d+s \| reward \d\.\d\d pass \d\.\d\d [\d.]+ step\/s\n$/);
     assertEquals(namesIn(path).filter((name) => name !== "lock"), [
       "checkpoints",
       "checks.json",

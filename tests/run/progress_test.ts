@@ -36,7 +36,7 @@ Deno.test("Progress redraws one line of at most 79 columns when it is interactiv
   progress.update(51); // Too soon.
   const line = state.text.replace("\r\x1b[K", "");
   assertEquals(line.length, 79);
-  assertStringIncludes(line, "[##########..........] 50/100 | 30s, 30s left | long");
+  assertStringIncludes(line, "[#####.....] 50/100 | 30s, 30s left | long");
   progress[Symbol.dispose]();
   assert(state.text.endsWith("\n"));
 });
