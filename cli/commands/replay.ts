@@ -50,7 +50,7 @@ function describe(
     lines.push("", `With ${options.replace}:`);
     lines.push(
       ...(changed.differences.length === 0
-        ? ["  no statistic of this step changes"]
+        ? ["  no statistic of this step changes: the run's own stage does the same"]
         : describeDifferences(changed, "changed")),
     );
   }

@@ -10,6 +10,7 @@ import { exists, readJournal } from "../../src/run/journal.ts";
 import { runPaths, writeJson } from "../../src/run/run_directory.ts";
 import { measurementPage, measureTriage } from "../../src/run/triage_measure.ts";
 import { defineCommand, type Outcome } from "../command.ts";
+import { formatTable } from "../flags.ts";
 
 function isFolder(path: string): boolean {
   try {
@@ -54,13 +55,11 @@ function describeReport(report: TriageReport, run: string): string {
   const { causes, note, notMeasured, evidence } = report;
   const shown = causes.length > 0 ? causes.flatMap(describeCause) : describeSymptoms(evidence);
   return [
-    `${run}: ${note}`,
+    ...formatTable([["run", run], ["answer", note], ["compared", HEALTHY_RUNS]]),
     ...(shown.length > 0 ? ["", ...shown] : []),
     ...(notMeasured.length > 0
       ? ["", "Not measured:", ...notMeasured.map((symptom) => `  ${symptom}`)]
       : []),
-    "",
-    `Compared with: ${HEALTHY_RUNS}.`,
   ].join("\n");
 }
 
@@ -71,7 +70,7 @@ function triageRun(run: string): Outcome {
     metrics,
     checks: checks === undefined ? undefined : readChecks(checks),
     reference: healthyReference(),
-    runName: run,
+    runFolder: file === run ? undefined : run,
   });
   return {
     document: { run, ...report, comparedWith: HEALTHY_RUNS },

@@ -67,13 +67,30 @@ export function confusionRows(runs: readonly TriagedRun[]): ConfusionRow[] {
  * @returns Lines.
  */
 export function confusionTable(rows: readonly ConfusionRow[]): string[] {
-  return [
-    "| run | runs | first-ranked answer | right | in the first three |",
-    "| --- | ---: | --- | ---: | ---: |",
-    ...rows.map(({ name, runs, answers, right, inFirstThree }) =>
-      `| ${name} | ${runs} | ${
-        answers.map(([answer, count]) => `${answer} × ${count}`).join(", ")
-      } | ${right} | ${inFirstThree} |`
-    ),
+  const cells = [
+    ["run", "runs", "first-ranked answer", "right", "in the first three"],
+    ...rows.map(({ name, runs, answers, right, inFirstThree }) => [
+      name,
+      String(runs),
+      answers.map(([answer, count]) => `${answer} × ${count}`).join(", "),
+      String(right),
+      String(inFirstThree),
+    ]),
   ];
+  const isNumber = [false, true, false, true, true];
+  const widths = isNumber.map((_, column) => Math.max(...cells.map((row) => row[column].length)));
+  const line = (row: readonly string[]) => `| ${row.join(" | ")} |`;
+  const [header = "", ...body] = cells.map((row) =>
+    line(
+      row.map((text, column) =>
+        isNumber[column] ? text.padStart(widths[column]) : text.padEnd(widths[column])
+      ),
+    )
+  );
+  const rule = line(
+    widths.map((width, column) =>
+      isNumber[column] ? `${"-".repeat(width - 1)}:` : "-".repeat(width)
+    ),
+  );
+  return [header, rule, ...body];
 }

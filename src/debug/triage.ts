@@ -1,5 +1,5 @@
 /** Triage: evaluates the rules on a run's metrics and verdicts, and ranks what may be wrong with it. Knows nothing else of the run. */
-import type { FaultName } from "./faults.ts";
+import { type FaultName, FAULTS } from "./faults.ts";
 import { healthyRange, type HealthyReference } from "./healthy_reference.ts";
 import type { CheckResult } from "./invariants.ts";
 import { type RunMetrics, type Series, STATISTICS } from "./metric_series.ts";
@@ -19,8 +19,8 @@ export interface TriageInput {
   readonly checks?: readonly RecordedCheck[] | undefined;
   /** The healthy runs to compare with. */
   readonly reference: HealthyReference;
-  /** The run's folder or file, for the commands to type next. */
-  readonly runName: string;
+  /** The run's folder, for the commands to type next; undefined where there are metrics alone. */
+  readonly runFolder?: string | undefined;
 }
 
 /** What a test saw. */
@@ -163,8 +163,17 @@ interface Fired {
   readonly evidence: readonly Evidence[];
 }
 
+/** The command to type next. Where there is no run to look into, the failure itself is shown, to compare with. */
+function nextCommand(fault: FaultName, { runFolder, metrics: { lastStep } }: TriageInput): string {
+  if (runFolder !== undefined) {
+    return SUSPECTS[fault].next.replaceAll("RUN", runFolder)
+      .replaceAll("STEPS", String(lastStep + 1));
+  }
+  const { kind } = FAULTS[fault];
+  return kind === "code" ? `cli/agentrl check --bug ${fault}` : `cli/agentrl faults ${fault}`;
+}
+
 function rankCauses(fired: readonly Fired[], input: TriageInput): Cause[] {
-  const { runName, metrics: { lastStep } } = input;
   const names = [
     ...new Set(fired.flatMap(({ rule }) => Object.keys(rule.causes) as FaultName[])),
   ];
@@ -174,8 +183,7 @@ function rankCauses(fired: readonly Fired[], input: TriageInput): Cause[] {
       fault,
       score: joinBeliefs(speaking.map(({ rule }) => rule.causes[fault] ?? 0)),
       evidence: speaking.flatMap(({ evidence }) => evidence),
-      next: SUSPECTS[fault].next.replaceAll("RUN", runName)
-        .replaceAll("STEPS", String(lastStep + 1)),
+      next: nextCommand(fault, input),
     };
   });
   // Among equals the one whose symptom was cheaper to see stays first: sorting is stable, and the rules are in that order.
@@ -206,7 +214,7 @@ const NOTES = {
  * import { healthyReference, metricSeries, triage, TRIAGE_METRICS } from "agentrl";
  * const rows = [{ step: 0, logp_gap: 3.1 }, { step: 1, logp_gap: 2.9 }]; // Or the lines of any JSONL.
  * const metrics = metricSeries(rows, { names: TRIAGE_METRICS, source: "my run" });
- * const { causes } = triage({ metrics, reference: healthyReference(), runName: "my run" });
+ * const { causes } = triage({ metrics, reference: healthyReference() });
  * console.log(causes[0]?.fault, causes[0]?.evidence[0]?.value); // mask_shift 3.1
  * ```
  */

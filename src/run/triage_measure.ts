@@ -69,7 +69,7 @@ function triageRuns(
       }),
       checks: withChecks ? readChecks(files.checks) : undefined,
       reference,
-      runName: path,
+      runFolder: path,
     });
     return { name, seed, fault, report };
   });
@@ -109,15 +109,16 @@ export function measurementPage({ withChecks, metricsOnly }: TriageMeasurement):
   return [
     "# What triage answers",
     "",
-    "Runs of the catalogue by their true cause, with the causes that triage ranks first. Controls and healthy runs are right",
-    "where no fault is named: `nothing-fired`, or `unlucky` where exploration has not paid. The healthy seeds 0 to 2 are the",
-    "reference itself; the other seeds are not in it.",
+    "Runs of the catalogue by their true cause, with the causes that triage ranks first. Controls and",
+    "healthy runs are right where no fault is named: `nothing-fired`, or `unlucky` where exploration has",
+    "not paid. The healthy seeds 0 to 2 are the reference itself; the other seeds are not in it.",
     "",
     "    for seed in 0 1 2; do cli/agentrl faults --seed $seed; done",
     "    for seed in 3 4 5 6 7 8 9; do cli/agentrl faults healthy --seed $seed; done",
     "    cli/agentrl triage --measure runs",
     "",
-    "makes these tables again, as `runs/triage_confusion.md`, and the pinned `healthy_reference.json` beside it.",
+    "makes these tables again, as `runs/triage_confusion.md`, and the pinned `healthy_reference.json`",
+    "beside it.",
     "",
     "## With the invariants' verdicts, as a run's folder holds them",
     "",

@@ -47,8 +47,10 @@ Deno.test("confusionRows() counts first causes, the first three, and healthy run
       inFirstThree: 2,
     },
   ]);
-  assertEquals(
-    confusionTable(rows).at(-1),
-    "| lr_high | 4 | sign_flip × 2, lr_high × 1, nothing-fired × 1 | 1 | 2 |",
-  );
+  assertEquals(confusionTable(rows), [
+    "| run     | runs | first-ranked answer                           | right | in the first three |",
+    "| ------- | ---: | --------------------------------------------- | ----: | -----------------: |",
+    "| healthy |    2 | nothing-fired × 1, lr_high × 1                |     1 |                  1 |",
+    "| lr_high |    4 | sign_flip × 2, lr_high × 1, nothing-fired × 1 |     1 |                  2 |",
+  ]);
 });

@@ -44,7 +44,7 @@ function verdicts(others: Readonly<Record<number, Verdict>> = {}): RecordedCheck
 
 function judge(rows: readonly Row[], checks?: readonly RecordedCheck[]): TriageReport {
   const metrics = metricSeries(rows, { names: TRIAGE_METRICS, source: "run" });
-  return triage({ metrics, checks, reference: REFERENCE, runName: "runs/a" });
+  return triage({ metrics, checks, reference: REFERENCE, runFolder: "runs/a" });
 }
 
 const broken = (...ids: readonly number[]) =>
@@ -264,6 +264,16 @@ Deno.test("triage() names the run and its number of steps in the next command", 
   const { rows } = CASES["the reward rises with the share of a known exploit"]!;
   const [cause] = judge(rows!).causes;
   assert(cause?.next.includes("runs/a/checkpoints/step-24.safetensors"), cause?.next);
+});
+
+Deno.test("triage() shows the failure itself where there is no run to look into", () => {
+  const nextOf = (rows: readonly Row[]) => {
+    const metrics = metricSeries(rows, { names: TRIAGE_METRICS, source: "run" });
+    return triage({ metrics, reference: REFERENCE }).causes[0]?.next;
+  };
+  const shifted = nextOf(altered({ logp_gap: constant(3) }));
+  assertEquals(shifted, "cli/agentrl check --bug mask_shift");
+  assertEquals(nextOf(altered({ malformed: constant(3) })), "cli/agentrl faults lr_high");
 });
 
 Deno.test("healthyRange() compares over the steps that the other run has", () => {
