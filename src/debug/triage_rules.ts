@@ -54,18 +54,17 @@ const SURPRISE: Bound = {
 const EXACT: Bound = { value: 1e-7, from: "exactly trivial but for the rounding of f32" };
 
 /** Seeds of one setup differ by less than these multiples (src/debug/triage_confusion.md counts how often that failed). */
-const HALF: Bound = { healthy: "low", times: 0.5, from: "half the smallest of the healthy seeds" };
-const TWICE: Bound = { healthy: "high", times: 2, from: "twice the largest of the healthy seeds" };
-const THREE_TIMES: Bound = {
-  healthy: "high",
-  times: 3,
-  from: "three times the largest of the healthy seeds",
-};
-const FIVE_TIMES: Bound = {
-  healthy: "high",
-  times: 5,
-  from: "5 times the largest of the healthy seeds",
-};
+function ofHealthy(
+  words: string,
+  multiple: { readonly healthy: "low" | "high"; readonly times: number },
+): Bound {
+  return { ...multiple, from: `${words} of the healthy seeds` };
+}
+
+const HALF = ofHealthy("half the smallest", { healthy: "low", times: 0.5 });
+const TWICE = ofHealthy("twice the largest", { healthy: "high", times: 2 });
+const THREE_TIMES = ofHealthy("three times the largest", { healthy: "high", times: 3 });
+const FIVE_TIMES = ofHealthy("five times the largest", { healthy: "high", times: 5 });
 
 const violated = (check: number): Test => ({ check, verdict: "violated" });
 const holds = (check: number): Test => ({ check, verdict: "holds" });
@@ -79,7 +78,7 @@ const ratioAtFirst = (relation: "<=" | ">="): Test => ({
   metric: "ratio_max",
   statistic: "first",
   relation,
-  bound: { healthy: "high", times: 1.5, from: "half above the largest of the healthy seeds" },
+  bound: ofHealthy("half above the largest", { healthy: "high", times: 1.5 }),
 });
 
 const rewardRises: Test = {
@@ -230,30 +229,20 @@ export const RULES: readonly Rule[] = [
       metric: "approx_kl",
       statistic: "first",
       relation: ">=",
-      bound: { healthy: "high", times: 20, from: "20 times the largest of the healthy seeds" },
+      bound: ofHealthy("20 times the largest", { healthy: "high", times: 20 }),
     }],
     causes: { lr_high: LIKELY },
   },
   {
     tier: "reference",
     symptom: "the policy forgets how to write a call",
-    tests: [{
-      metric: "malformed",
-      statistic: "lastFour",
-      relation: ">=",
-      bound: FIVE_TIMES,
-    }],
+    tests: [{ metric: "malformed", statistic: "lastFour", relation: ">=", bound: FIVE_TIMES }],
     causes: { lr_high: LIKELY },
   },
   {
     tier: "reference",
     symptom: "gradients are too large from the start",
-    tests: [{
-      metric: "grad_norm",
-      statistic: "firstFour",
-      relation: ">=",
-      bound: TWICE,
-    }],
+    tests: [{ metric: "grad_norm", statistic: "firstFour", relation: ">=", bound: TWICE }],
     causes: { mask_shift: POSSIBLE, lr_high: 0.1 },
   },
   {
@@ -263,7 +252,7 @@ export const RULES: readonly Rule[] = [
       metric: "grad_norm",
       statistic: "largest",
       relation: "<=",
-      bound: { healthy: "low", times: 0.5, from: "half the smallest peak of the healthy seeds" },
+      bound: ofHealthy("half the smallest peak", { healthy: "low", times: 0.5 }),
     }],
     causes: { denominator: POSSIBLE },
   },
@@ -271,30 +260,15 @@ export const RULES: readonly Rule[] = [
     tier: "reference",
     symptom: "entropy falls ahead of the reward, and exploration ends",
     tests: [
-      {
-        metric: "entropy",
-        statistic: "lastFour",
-        relation: "<=",
-        bound: HALF,
-      },
+      { metric: "entropy", statistic: "lastFour", relation: "<=", bound: HALF },
       {
         metric: "reads",
         statistic: "lastFour",
         relation: "<=",
         bound: { value: 0.1, from: "one episode in ten still reads" },
       },
-      {
-        metric: "malformed",
-        statistic: "lastFour",
-        relation: "<=",
-        bound: FIVE_TIMES,
-      },
-      {
-        metric: "reward",
-        statistic: "lastFour",
-        relation: "<=",
-        bound: HALF,
-      },
+      { metric: "malformed", statistic: "lastFour", relation: "<=", bound: FIVE_TIMES },
+      { metric: "reward", statistic: "lastFour", relation: "<=", bound: HALF },
     ],
     causes: { entropy_sign: LIKELY, sampler_temp: POSSIBLE },
   },
@@ -331,20 +305,10 @@ export const RULES: readonly Rule[] = [
         metric: "reward",
         statistic: "lastFour",
         relation: "<=",
-        bound: { healthy: "low", times: 0.3, from: "a third of the smallest of the healthy seeds" },
+        bound: ofHealthy("a third of the smallest", { healthy: "low", times: 0.3 }),
       },
-      {
-        metric: "approx_kl",
-        statistic: "first",
-        relation: "<=",
-        bound: THREE_TIMES,
-      },
-      {
-        metric: "entropy",
-        statistic: "lastFour",
-        relation: ">=",
-        bound: HALF,
-      },
+      { metric: "approx_kl", statistic: "first", relation: "<=", bound: THREE_TIMES },
+      { metric: "entropy", statistic: "lastFour", relation: ">=", bound: HALF },
     ],
     causes: { sign_flip: LIKELY },
   },
@@ -380,30 +344,15 @@ export const RULES: readonly Rule[] = [
 
 /** What speaks for bad luck once nothing fired: reading has not been discovered, so there is nothing to reward. */
 export const UNLUCKY: readonly Test[] = [
-  {
-    metric: "reads",
-    statistic: "lastFour",
-    relation: "<=",
-    bound: HALF,
-  },
+  { metric: "reads", statistic: "lastFour", relation: "<=", bound: HALF },
   {
     metric: "reward",
     statistic: "lastFour",
     relation: "<=",
     bound: { healthy: "low", times: 0.75, from: "three quarters of the smallest healthy seed" },
   },
-  {
-    metric: "grad_norm",
-    statistic: "largest",
-    relation: "<=",
-    bound: TWICE,
-  },
-  {
-    metric: "approx_kl",
-    statistic: "first",
-    relation: "<=",
-    bound: THREE_TIMES,
-  },
+  { metric: "grad_norm", statistic: "largest", relation: "<=", bound: TWICE },
+  { metric: "approx_kl", statistic: "first", relation: "<=", bound: THREE_TIMES },
 ];
 
 /** Every metric that a rule reads. */
