@@ -20,7 +20,7 @@ const HEALTHY: Omit<MetricsRow, "step"> = {
   entropy: 0.2,
   approx_kl: 0.001,
   approx_kl_max: 0.002,
-  clip_frac: 0.125,
+  clip_frac: 0.0078125,
   ratio_min: 0.75,
   ratio_max: 1.25,
   grad_norm: 0.2,
