@@ -121,12 +121,20 @@ export {
   type DecoderOptions,
   type GymTables,
 } from "./src/rollout/decoder.ts";
+export { evaluateAgent, type Evaluation, type EvaluationRequest } from "./src/rollout/evaluate.ts";
 export { type HostRequest, rolloutHost } from "./src/rollout/host.ts";
 export {
   type ResidentRequest,
   type RolloutRequest,
   rolloutResident,
 } from "./src/rollout/resident.ts";
+export {
+  type RolloutGrouping,
+  type RolloutStats,
+  rolloutStats,
+  rolloutStatsBy,
+} from "./src/rollout/rollout_stats.ts";
+export { formatTranscript } from "./src/rollout/transcript.ts";
 export { type RecordedTokens, type Trajectory } from "./src/rollout/trajectory.ts";
 
 // Training.

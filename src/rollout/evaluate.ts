@@ -14,10 +14,13 @@ import type { Trajectory } from "./trajectory.ts";
 
 /** What is evaluated. */
 export interface EvaluationRequest {
+  /** The rules, compiled. */
   readonly gym: CompiledGym;
+  /** Which tasks are played. */
   readonly split: Split;
   /** Episodes over all tasks of the split, at least 1; see {@linkcode spreadTasks}. */
   readonly episodes: number;
+  /** Seed of the evaluation's own random stream. */
   readonly seed: number;
   /** Divides the logits (default 1); above 0. */
   readonly temperature?: number;
@@ -25,6 +28,7 @@ export interface EvaluationRequest {
 
 /** What an evaluation found. */
 export interface Evaluation {
+  /** The episodes, in rounds over the tasks. */
   readonly trajectories: readonly Trajectory<BugFixInfo>[];
   /** Largest |sampler − trainer| log-prob of a policy token, in nats: 0 where both have the same bits. */
   readonly logpGapMax: number;

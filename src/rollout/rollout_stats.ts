@@ -9,6 +9,7 @@ import type { Trajectory } from "./trajectory.ts";
 export interface RolloutStats {
   /** Number of episodes. */
   readonly episodes: number;
+  /** Mean reward. */
   readonly reward: number;
   /** Share of the episodes that were submitted and pass the hidden tests, whatever was rewarded. */
   readonly passRate: number;
