@@ -27,19 +27,21 @@ function runFiles(run: string): { readonly metrics: string; readonly checks: str
   return { metrics, checks: exists(checks) ? checks : undefined };
 }
 
-function describeEvidence(
-  { metric, statistic, step, value, relation, bound, boundFrom }: Evidence,
-) {
+function describeEvidence(evidence: Evidence): string[] {
+  const { metric, statistic, step, value, relation, bound, boundFrom } = evidence;
   const number = (n: number | null) => n === null ? "no number" : String(Number(n.toPrecision(4)));
-  return `${metric} (${statistic}, step ${step}) is ${number(value)}; bound ${relation} ` +
-    `${number(bound)}${boundFrom === "" ? "" : `, ${boundFrom}`}`;
+  return [
+    `       ${metric} (${statistic}, step ${step}) is ${number(value)}; ` +
+    `bound ${relation} ${number(bound)}`,
+    ...(boundFrom === "" ? [] : [`         (${boundFrom})`]),
+  ];
 }
 
 /** Evidence under its symptom. */
 function describeSymptoms(evidence: readonly Evidence[]): string[] {
   return evidence.flatMap((item, index) => [
     ...(item.symptom === evidence[index - 1]?.symptom ? [] : [`     ${item.symptom}:`]),
-    `       ${describeEvidence(item)}`,
+    ...describeEvidence(item),
   ]);
 }
 
