@@ -124,7 +124,7 @@ export const SIGNATURES: readonly Signature[] = [
   },
   {
     run: "accum_local",
-    claim: "log-prob gap, ratios, clip_frac and grad_norm on average inside the healthy range",
+    claim: "logp_gap, ratios, clip_frac and grad_norm on average inside three seeds' healthy range",
     test: (run) => {
       const outside = UPDATE_METRICS.filter((name) => !isInRange(run, name));
       return {
