@@ -194,7 +194,14 @@ export {
   type TriageReport,
 } from "./src/debug/triage.ts";
 export { TRIAGE_METRICS } from "./src/debug/triage_rules.ts";
-export { type Fault, type FaultName, FAULTS } from "./src/debug/faults.ts";
+export {
+  CONFIGURATION_FAULTS,
+  type Fault,
+  type FaultName,
+  FAULTS,
+  FURTHER_FAULTS,
+  MATRIX_FAULTS,
+} from "./src/debug/faults.ts";
 export {
   type BehaviourMetrics,
   type ConsistencyMetrics,

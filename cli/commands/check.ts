@@ -145,9 +145,7 @@ export const command = defineCommand({
         sets,
       });
     configOf(bug); // Refuses bad values before anything is computed.
-    const faults = matrix
-      ? [undefined, ...MATRIX_FAULTS, ...FAULT_NAMES.filter((name) => !isMatrixFault(name))]
-      : [bug];
+    const faults = matrix ? [undefined, ...FAULT_NAMES] : [bug];
     const commands = await openCommands({ requireGpu });
     const gym = compileGym(await openGym(), "rl");
     const agent = await agentOf(checkpoint, { commands, gym });
@@ -161,7 +159,3 @@ export const command = defineCommand({
     };
   },
 });
-
-function isMatrixFault(name: FaultName): boolean {
-  return (MATRIX_FAULTS as readonly FaultName[]).includes(name);
-}

@@ -23,6 +23,42 @@ export const LOCAL_MICROBATCHES = 4;
 /** Steps by which the weights of `stale_sampler` are late. */
 export const SAMPLER_LAG_STEPS = 2;
 
+/** The rows of the invariants' matrix below the healthy one: the code faults of the tutorial. */
+export const MATRIX_FAULTS = [
+  "mask_shift",
+  "stale_old_logp",
+  "entropy_sign",
+  "sign_flip",
+  "accum_local",
+  "sampler_temp",
+  "ref_is_policy",
+] as const;
+
+/** Code faults beyond the tutorial's, from reports about real trainers. */
+export const FURTHER_FAULTS = [
+  "group_shuffle",
+  "stale_sampler",
+  "mask_end_call",
+  "sampler_logp_temp",
+  "denominator",
+] as const;
+
+/** Failures of a configuration: the code is right. */
+export const CONFIGURATION_FAULTS = ["lr_high", "length_bias", "public_reward"] as const;
+
+/** Name of a failure. */
+export type FaultName =
+  | typeof MATRIX_FAULTS[number]
+  | typeof FURTHER_FAULTS[number]
+  | typeof CONFIGURATION_FAULTS[number];
+
+/** The names of all failures. */
+export const FAULT_NAMES: readonly FaultName[] = [
+  ...MATRIX_FAULTS,
+  ...FURTHER_FAULTS,
+  ...CONFIGURATION_FAULTS,
+];
+
 /** A failure: what it is, and what of a healthy run it changes. */
 export interface Fault {
   /** One line. */
@@ -117,8 +153,8 @@ function lateSampler(): Stages["sample"] {
   };
 }
 
-/** Every failure by name. The first seven are the code faults of the invariants' matrix, in its order. */
-export const FAULTS = {
+/** Every failure by name. */
+export const FAULTS: Readonly<Record<FaultName, Fault>> = {
   mask_shift: {
     kind: "code",
     summary: "the loss mask stands one token too far right",
@@ -204,30 +240,7 @@ export const FAULTS = {
     summary: "the reward looks at the public tests, which can be hacked",
     config: { reward: "public" },
   },
-} as const satisfies Record<string, Fault>;
-
-/** Name of a failure. */
-export type FaultName = keyof typeof FAULTS;
-
-/** The rows of the invariants' matrix below the healthy one: the code faults of the tutorial. */
-export const MATRIX_FAULTS = [
-  "mask_shift",
-  "stale_old_logp",
-  "entropy_sign",
-  "sign_flip",
-  "accum_local",
-  "sampler_temp",
-  "ref_is_policy",
-] as const satisfies FaultName[];
-
-/** Code faults beyond the tutorial's, from reports about real trainers. */
-export const FURTHER_FAULTS = [
-  "group_shuffle",
-  "stale_sampler",
-  "mask_end_call",
-  "sampler_logp_temp",
-  "denominator",
-] as const satisfies FaultName[];
+};
 
 /**
  * The stages of a trainer with a fault: the healthy ones with recomputed old log-probs, then the fault's own.
@@ -236,15 +249,11 @@ export const FURTHER_FAULTS = [
  * @returns Stages for one trainer. Those of `stale_sampler` remember weights, and forget them when a run is resumed.
  */
 export function faultyStages(name: FaultName | undefined): Stages {
-  const fault: Fault | undefined = name && FAULTS[name];
+  const fault = name && FAULTS[name];
   return { ...HEALTHY_STAGES, oldLogp: recomputedOldLogp, ...fault?.stages?.() };
 }
 
 /** What a fault sets in the configuration; nothing without one. */
 export function faultConfig(name: FaultName | undefined): Partial<TrainConfig> {
-  const fault: Fault | undefined = name && FAULTS[name];
-  return fault?.config ?? {};
+  return name === undefined ? {} : FAULTS[name].config ?? {};
 }
-
-/** The names of all failures. */
-export const FAULT_NAMES = Object.keys(FAULTS) as FaultName[];
