@@ -2,9 +2,10 @@
 import { downsample, type Point } from "./downsample.ts";
 import { formatNumber, roundForData } from "./format.ts";
 import { type Html, html, NOTHING } from "./html.ts";
+import { columnsOf, dataTable } from "./tables.ts";
 
 /** What a curve stands for; the style sheet has a colour for each, and each is dashed and marked differently. */
-export type Tone = "first" | "second" | "third" | "fourth" | "level";
+export type Tone = "first" | "second" | "third" | "fourth" | "fifth" | "level";
 
 /** A curve or marks. */
 export interface ChartSeries {
@@ -127,26 +128,16 @@ function chartTable({ xLabel, series, band, title }: Chart): Html {
       ]
       : []),
   ];
-  const rows = [...firsts].sort((a, b) => a - b).map((x) =>
-    html`<tr><th scope="row">${formatNumber(x)}</th>${
-      columns.map(({ values }) => html`<td>${formatNumber(values.get(x))}</td>`)
-    }</tr>`
-  );
-  return html`
-    <details class="data" open>
-      <summary>Table: ${title}</summary>
-      <div class="scroll" tabindex="0" role="region" aria-label="${title}, as a table">
-        <table>
-          <thead>
-            <tr><th scope="col">${xLabel}</th>${columns.map(({ name }) =>
-              html`<th scope="col">${name}</th>`
-            )}</tr>
-          </thead>
-          <tbody>${rows}</tbody>
-        </table>
-      </div>
-    </details>
-  `;
+  const table = dataTable({
+    title: `${title}, as a table`,
+    hasCaption: false,
+    columns: columnsOf("number", xLabel, ...columns.map(({ name }) => name)),
+    rows: [...firsts].sort((a, b) => a - b).map((x) => [
+      formatNumber(x),
+      ...columns.map(({ values }) => formatNumber(values.get(x))),
+    ]),
+  });
+  return html`<details class="data" open><summary>Table: ${title}</summary>${table}</details>`;
 }
 
 /** In words, for who cannot see the canvas. */

@@ -5,6 +5,7 @@ import { METRICS } from "../debug/metric_dictionary.ts";
 import { type Chart, chartFigure } from "./chart.ts";
 import type { Section } from "./document.ts";
 import {
+  EXPOSED_BY_NO_METRIC,
   type FailurePair,
   failurePairs,
   type FaultsData,
@@ -13,7 +14,7 @@ import {
 } from "./faults_data.ts";
 import { formatNumber } from "./format.ts";
 import { type Html, html, idOf, NOTHING } from "./html.ts";
-import { resultTable, verdictMark } from "./tables.ts";
+import { columnsOf, dataTable, resultTable, verdictMark } from "./tables.ts";
 
 /** The element that shows a failure. */
 export function failureId(name: string): string {
@@ -22,7 +23,6 @@ export function failureId(name: string): string {
 
 function pairChart(pair: FailurePair, metric: MetricName): Chart {
   const { name, controlName, faulty, control } = pair;
-  const faultyPoints = faulty.metrics.get(metric) ?? [];
   const lastStep = faulty.metrics.get("reward")?.at(-1)?.[0] ?? 0;
   return {
     id: idOf("fault", name, metric),
@@ -31,13 +31,13 @@ function pairChart(pair: FailurePair, metric: MetricName): Chart {
     yLabel: METRICS[metric].unit,
     xRange: [0, lastStep],
     series: [
-      { name, style: "line", tone: "second", points: faultyPoints },
       {
         name: controlName,
         style: "line",
         tone: "first",
         points: untilStep(control.metrics.get(metric) ?? [], lastStep),
       },
+      { name, style: "line", tone: "second", points: faulty.metrics.get(metric) ?? [] },
     ],
   };
 }
@@ -49,51 +49,45 @@ export function rewardSentence(pair: FailurePair): string {
   const words = {
     hidden: "no: inside the noise",
     better: "no: it looks better",
-    worse: "yes: it falls behind",
+    slower: "hardly: it rises, more slowly",
+    worse: "yes",
   };
   return `${words[verdict]}, ${numbers}`;
 }
 
 function pairArticle(pair: FailurePair, number: number): Html {
   const { name, metric } = pair;
-  return html`<article class="pair" id="${failureId(name)}">
-<h4>${number}. ${name}</h4>
-<p>${FAULTS[name].summary}. <span class="note">Does the reward show it? ${
-    rewardSentence(pair)
-  }.</span></p>
-${chartFigure(pairChart(pair, "reward"))}
-${chartFigure(pairChart(pair, metric), html`<span class="note">${METRICS[metric].formula}</span>`)}
-</article>`;
+  const { formula } = METRICS[metric];
+  const note = EXPOSED_BY_NO_METRIC.has(name)
+    ? `${formula}; no metric exposes this failure, only the test of the gradient does`
+    : formula;
+  return html`
+    <article class="pair" id="${failureId(name)}">
+      <h4>${number}. ${name}</h4>
+      <p>${FAULTS[name].summary}. <span class="note">Does the reward show it? ${rewardSentence(
+        pair,
+      )}.</span></p>
+      ${chartFigure(pairChart(pair, "reward"))}
+      ${chartFigure(pairChart(pair, metric), html`<span class="note">${note}</span>`)}
+    </article>
+  `;
 }
 
 function signatureTable({ signatures }: FaultsData): Html {
   if (signatures.length === 0) return NOTHING;
-  const rows = signatures.map(({ run, claim, measured, holds }) =>
-    html`
-      <tr>
-        <th scope="row">${run}</th>
-        <td class="text">${claim}</td>
-        <td class="text">${measured}</td>
-        <td>${verdictMark(holds ? "holds" : "violated")}</td>
-      </tr>
-    `
-  );
-  return html`
-    <h3 id="signatures">What each failure must show</h3>
-    <div class="scroll" tabindex="0" role="region" aria-label="What each failure must show">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">run</th>
-            <th scope="col" class="text">claim</th>
-            <th scope="col" class="text">measured</th>
-            <th scope="col">verdict</th>
-          </tr>
-        </thead>
-        <tbody>${rows}</tbody>
-      </table>
-    </div>
-  `;
+  const title = "What each failure must show";
+  const table = dataTable({
+    title,
+    hasCaption: false,
+    columns: columnsOf("text", "run", "claim", "measured", "verdict"),
+    rows: signatures.map(({ run, claim, measured, holds }) => [
+      run,
+      claim,
+      measured,
+      verdictMark(holds ? "holds" : "missed"),
+    ]),
+  });
+  return html`<h3 id="signatures">${title}</h3>${table}`;
 }
 
 /** Means of the first and last four steps of every run. */

@@ -2,7 +2,8 @@
 import { chartData } from "./chart.ts";
 import { type Html, html, jsonBlock, NOTHING } from "./html.ts";
 import pageScript from "./page.js" with { type: "text" };
-import styleSheet from "./style.css" with { type: "text" };
+import pagesStyle from "./pages.css" with { type: "text" };
+import frameStyle from "./style.css" with { type: "text" };
 
 /** One page of the document. */
 export interface Section {
@@ -13,6 +14,9 @@ export interface Section {
   /** Headings within it that the table of contents names; their elements have these ids. */
   readonly parts?: readonly { readonly id: string; readonly title: string }[];
 }
+
+/** Rules of single pages come first, so that those for narrow windows and paper have the last word. */
+const STYLE_SHEET = pagesStyle + frameStyle;
 
 /** A report is to be mailed and opened anywhere: 2 MB. */
 export const MAX_BYTES = 2_000_000;
@@ -89,7 +93,7 @@ export async function buildDocument(options: {
   const policy = [
     "default-src 'none'",
     `script-src ${await cspHash(chartJs)} ${await cspHash(pageScript)}`,
-    `style-src ${await cspHash(styleSheet)}`,
+    `style-src ${await cspHash(STYLE_SHEET)}`,
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
@@ -111,7 +115,7 @@ export async function buildDocument(options: {
           <meta name="viewport" content="width=device-width, initial-scale=1">
           <meta name="color-scheme" content="light dark">
           <title>${title}</title>
-          <style>${ownText(styleSheet)}</style>
+          <style>${ownText(STYLE_SHEET)}</style>
         </head>
         <body>
       <a class="skip" href="#${sections[0]?.id ?? ""}">Skip to the content</a>

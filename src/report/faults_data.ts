@@ -24,6 +24,9 @@ export const TEN_FAILURES = {
   public_reward: "hardcode",
 } as const satisfies Partial<Record<FaultName, MetricName>>;
 
+/** Failures that no metric exposes; only a test of the gradient does. The dashboard shows a metric all the same. */
+export const EXPOSED_BY_NO_METRIC: ReadonlySet<Failure> = new Set(["accum_local"]);
+
 /** One of the ten. */
 export type Failure = keyof typeof TEN_FAILURES;
 
@@ -132,8 +135,8 @@ export function lastMean(run: RunData, name: string, lastStep = Infinity): numbe
 export interface RewardVerdict {
   readonly faulty: number;
   readonly control: number;
-  /** hidden: inside the noise of a step; better or worse: beyond it. */
-  readonly verdict: "hidden" | "better" | "worse";
+  /** hidden: inside the noise of a step; beyond it better, or worse and still rising, or worse. */
+  readonly verdict: "hidden" | "better" | "slower" | "worse";
 }
 
 /**
@@ -145,13 +148,16 @@ export function judgeReward({ faulty, control }: FailurePair): RewardVerdict {
   const rewards = (control.metrics.get("reward") ?? []).map(([, y]) => y);
   const changes = rewards.slice(1).map((reward, i) => reward - rewards[i]);
   const noise = changes.length < 2 ? 0 : Math.sqrt(sampleVariance(changes) / 2);
+  const start = faulty.metrics.get("reward")?.[0]?.[1] ?? 0;
   const ours = lastMean(faulty, "reward");
   const healthy = lastMean(control, "reward", lastStep);
-  const difference = ours - healthy;
-  const verdict = Math.abs(difference) <= 2 * noise
-    ? "hidden"
-    : difference > 0
+  const isBeyond = (difference: number) => difference > 2 * noise;
+  const verdict = isBeyond(ours - healthy)
     ? "better"
+    : !isBeyond(healthy - ours)
+    ? "hidden"
+    : isBeyond(ours - start)
+    ? "slower"
     : "worse";
   return { faulty: ours, control: healthy, verdict };
 }

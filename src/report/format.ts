@@ -33,7 +33,14 @@ export function formatNumber(value: number | null | undefined): string {
   }
   const [mantissa = "", exponent = ""] = value.toExponential(DIGITS - 2).split("e");
   const factor = String(Number(mantissa)).replace("-", "−");
-  return `${factor}·${power(Number(exponent))}`;
+  const scale = power(Number(exponent));
+  return factor === "1" ? scale : `${factor}·${scale}`;
+}
+
+/** A bound with its relation: `≤ 10⁻⁵`. */
+export function formatBound(relation: string, bound: number): string {
+  const sign = { "<=": "≤", ">=": "≥" }[relation] ?? relation;
+  return `${sign} ${formatNumber(bound)}`;
 }
 
 /** A cell of a table: numbers for people, texts as they are, a dash where there is nothing. */

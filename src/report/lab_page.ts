@@ -1,4 +1,6 @@
 /** The pages of the experiments: what each shows, what must hold, its tables beside the tutorial's numbers, its figures. */
+import { z } from "zod";
+import { EXPERIMENTS } from "../lab/experiments.ts";
 import type { LabCheck, ResultFigure } from "../lab/experiment.ts";
 import type { LabRecord } from "../lab/lab.ts";
 import { type Chart, chartFigure, type Tone } from "./chart.ts";
@@ -8,15 +10,34 @@ import { type Html, html, idOf, NOTHING } from "./html.ts";
 import { resultTable, verdictMark } from "./tables.ts";
 
 /** Marks and curves of a figure in turn; the last ones are levels to compare with. */
-const TONES: readonly Tone[] = ["first", "second", "third", "fourth"];
+const TONES: readonly Tone[] = ["first", "second", "third", "fourth", "fifth", "level"];
+
+type FigureSeries = ResultFigure["series"][number];
+
+const constantsSchema = z.record(z.string(), z.number());
 
 /** A line of two points of one height is a level. */
-function isLevel({ style, points }: ResultFigure["series"][number]): boolean {
+function isLevel({ style, points }: FigureSeries): boolean {
   return style === "line" && points.length === 2 && points[0]?.[1] === points[1]?.[1];
 }
 
+/** Figure 6.1 marks constants by name: each becomes a series of its own, so that the legend can tell them apart. */
+function namedSeries(record: LabRecord, series: FigureSeries): FigureSeries[] {
+  const constants = constantsSchema.safeParse(record.data.constants);
+  if (!constants.success || series.style !== "points") return [series];
+  const names = Object.entries(constants.data);
+  const isNamed = series.points.every(([x]) => names.some(([, value]) => value === x));
+  if (!isNamed) return [series];
+  return names.map(([name, value]) => ({
+    name,
+    style: "points",
+    points: series.points.filter(([x]) => x === value),
+  }));
+}
+
 function figureChart(record: LabRecord, figure: ResultFigure, index: number): Chart {
-  const { title, xLabel, yLabel, series } = figure;
+  const { title, xLabel, yLabel } = figure;
+  const series = figure.series.flatMap((one) => namedSeries(record, one));
   return {
     id: idOf(experimentId(record), "figure", index),
     title,
@@ -35,7 +56,7 @@ export function experimentId({ experiment, variant }: LabRecord): string {
 }
 
 function checkItem({ requirement, value, holds }: LabCheck): Html {
-  return html`<li>${verdictMark(holds ? "holds" : "violated")} ${requirement} <span class="note">(${
+  return html`<li>${verdictMark(holds ? "holds" : "missed")} ${requirement} <span class="note">(${
     formatCell(value)
   })</span></li>`;
 }
@@ -46,20 +67,15 @@ function experiment(record: LabRecord): Html {
     `lab ${record.experiment}${variant === null ? "" : ` --variant ${variant}`}`,
     `seed ${record.seed}`,
     `${formatCell(durationMs / 1000)} s`,
-    ...(quick ? ["quick: smaller sizes, so a requirement may be missed by chance"] : []),
+    ...(quick ? ["quick"] : []),
   ];
   return html`<h3 id="${experimentId(record)}">${title}</h3>
 <p>${shows}</p>
 <p class="note">${marks.join(" · ")}</p>
 ${checks.length === 0 ? NOTHING : html`<ul>${checks.map(checkItem)}</ul>`}
-${tables.map(resultTable)}
-${
-    figures.length === 0
-      ? NOTHING
-      : html`<div class="charts wide">${
-        figures.map((figure, i) => chartFigure(figureChart(record, figure, i)))
-      }</div>`
-  }`;
+<div class="results">${figures.map((figure, i) => chartFigure(figureChart(record, figure, i)))}${
+    tables.map(resultTable)
+  }</div>`;
 }
 
 /**
@@ -68,14 +84,21 @@ ${
  * @param records At least one.
  */
 export function labPage(records: readonly LabRecord[]): Section {
+  const order = EXPERIMENTS.map(({ name }) => name);
+  const sorted = records.toSorted((a, b) =>
+    order.indexOf(a.experiment) - order.indexOf(b.experiment)
+  );
+  const quick = records.some((record) => record.quick)
+    ? " Experiments marked quick ran in smaller sizes, so a requirement may be missed by chance."
+    : "";
   return {
     id: "lab",
     title: "Policy gradients: the experiments",
     body:
       html`<p>Each table has the tutorial's numbers beside ours. They come from other random streams and another implementation of the gym, so
-they agree in range and shape unless a requirement says that they are exact.</p>
-${records.map(experiment)}`,
-    parts: records.map((record) => ({
+they agree in range and shape unless a requirement says that they are exact.${quick}</p>
+${sorted.map(experiment)}`,
+    parts: sorted.map((record) => ({
       id: experimentId(record),
       title: record.experiment + (record.variant === null ? "" : ` (${record.variant})`),
     })),

@@ -1,8 +1,9 @@
 /** The matrix of invariants (Figure 18.2): which check catches which fault, with the measured value in each cell. */
 import { z } from "zod";
 import type { Section } from "./document.ts";
-import { formatNumber } from "./format.ts";
-import { type Html, html } from "./html.ts";
+import { formatBound, formatNumber } from "./format.ts";
+import { type Html, html, NOTHING } from "./html.ts";
+import { columnsOf, dataTable } from "./tables.ts";
 
 const checkSchema = z.object({
   id: z.int(),
@@ -32,10 +33,9 @@ type Check = Row["checks"][number];
 const SIGNS = { holds: "✓", violated: "✗", "not-applicable": "–" } as const;
 
 function cell({ verdict, value, relation, bound, boundReason, reason, name }: Check): Html {
-  const more = `${name}: ${reason}; bound ${relation} ${formatNumber(bound)} (${boundReason})`;
-  return html`<td><span class="tip ${verdict}" tabindex="0">${SIGNS[verdict]} ${
-    value === null ? "" : formatNumber(value)
-  }<span class="more"> ${more}</span></span></td>`;
+  const more = `${name}: ${reason}; bound ${formatBound(relation, bound)} (${boundReason})`;
+  const shown = value === null ? SIGNS[verdict] : `${SIGNS[verdict]} ${formatNumber(value)}`;
+  return html`<span class="tip ${verdict}" tabindex="0">${shown}<span class="more"> ${more}</span></span>`;
 }
 
 /** The ids of the checks that catch a fault. */
@@ -45,24 +45,15 @@ export function caughtBy({ checks }: Row): number[] {
 
 function table(title: string, rows: readonly Row[]): Html {
   const [first] = rows;
-  if (first === undefined) return html``;
-  return html`
-    <div class="scroll" tabindex="0" role="region" aria-label="${title}">
-      <table class="matrix" data-roving>
-        <caption>${title}</caption>
-        <thead>
-          <tr><th scope="col">fault</th>${first.checks.map(({ id, name }) =>
-            html`<th scope="col">${id} ${name}</th>`
-          )}<th scope="col">caught by</th></tr>
-        </thead>
-        <tbody>${rows.map((row) =>
-          html`<tr><th scope="row">${row.bug}</th>${row.checks.map(cell)}<td><span>${
-            caughtBy(row).join(", ") || "no check"
-          }</span></td></tr>`
-        )}</tbody>
-      </table>
-    </div>
-  `;
+  if (first === undefined) return NOTHING;
+  const names = first.checks.map(({ id, name }) => `${id} ${name}`);
+  const caught = (row: Row) => caughtBy(row).join(", ") || (row.bug === "none" ? "–" : "no check");
+  return dataTable({
+    title,
+    kind: "matrix",
+    columns: columnsOf("number", "fault", ...names, "caught by"),
+    rows: rows.map((row) => [row.bug, ...row.checks.map(cell), html`<span>${caught(row)}</span>`]),
+  });
 }
 
 /**

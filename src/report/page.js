@@ -34,22 +34,34 @@
 
   // --- Charts --------------------------------------------------------------------------------------------------------
 
-  const DASHES = { first: [], second: [7, 3], third: [2, 3], fourth: [9, 3, 2, 3], level: [4, 4] };
+  const DASHES = {
+    first: [],
+    second: [7, 3],
+    third: [2, 3],
+    fourth: [9, 3, 2, 3],
+    fifth: [12, 3],
+    level: [4, 4],
+  };
   const MARKS = {
     first: "circle",
     second: "triangle",
     third: "rect",
     fourth: "rectRot",
-    level: "line",
+    fifth: "crossRot",
+    level: "star",
   };
 
   /** Colours of the theme that holds now. */
   const colour = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
 
   /** Few points are marked, so that single evaluations can be seen; many make a line. */
-  const radiusOf = ({ style, x }) => style === "points" ? 4 : x.length <= 30 ? 2.5 : 0;
+  const radiusOf = ({ style, tone, x }) => {
+    if (style === "points") return 5;
+    return tone === "level" || x.length > 30 || x.length === 2 ? 0 : 2.5;
+  };
 
-  const lineDataset = (chart, series) => {
+  /** Later curves lie on top, dashed, so that two equal ones both show. */
+  const lineDataset = (chart, series, index) => {
     const { name, style, tone, x, y } = series;
     return {
       label: name,
@@ -57,11 +69,12 @@
       showLine: style === "line",
       borderColor: colour(tone),
       backgroundColor: colour(tone),
-      borderDash: DASHES[tone],
+      borderDash: style === "line" ? DASHES[tone] : [],
       borderWidth: 1.8,
       pointStyle: MARKS[tone],
-      pointRadius: tone === "level" ? 0 : radiusOf(series),
+      pointRadius: radiusOf(series),
       pointHoverRadius: 5,
+      order: -index,
       clip: 8, // Marks at the ends stay whole.
     };
   };
@@ -79,6 +92,7 @@
       backgroundColor: colour("band"),
       borderColor: colour("band"),
       fill,
+      order: 1,
       isBand: true,
       isLowEdge: fill === false,
     });
@@ -105,10 +119,17 @@
     },
   };
 
-  /** From 0 up where nothing is negative; a curve of exact zeros lies on the axis. */
-  const yLimits = ({ log, series, band }) => {
-    const values = [...series.flatMap(({ y }) => y), ...(band ? [...band.low, ...band.high] : [])];
-    if (log || values.some((y) => y < 0)) return {};
+  /** Whole powers of ten; from 0 up where nothing is negative; a curve of exact zeros lies on the axis. */
+  const yLimits = (chart) => {
+    const { log, zeroAt, series, band } = chart;
+    const values = [...series.flatMap(({ y }) => y), ...(band ? [...band.low, ...band.high] : [])]
+      .filter((y) => y !== null);
+    if (log) {
+      const powers = values.map((y) => toAxis(chart, y));
+      const [low, high] = [Math.min(...powers), Math.max(...powers)];
+      return { min: zeroAt ?? Math.floor(low), max: Math.ceil(high) };
+    }
+    if (values.some((y) => y < 0)) return { grace: "5%" };
     return values.some((y) => y > 0) ? { beginAtZero: true } : { min: 0, max: 1 };
   };
 
@@ -134,9 +155,7 @@
       },
       y: {
         type: "linear",
-        grace: "5%",
         ...yLimits(chart),
-        ...(chart.zeroAt !== null && { suggestedMin: chart.zeroAt - 0.3 }),
         grid,
         border: { display: false },
         ticks: {
@@ -145,6 +164,10 @@
           callback: (value, i, all) => all[i].label ?? show(value),
         },
         title: title(chart.yLabel),
+        // Charts above one another have their axes in one line.
+        afterFit(axis) {
+          axis.width = Math.max(axis.width, 64);
+        },
         afterBuildTicks(axis) {
           if (chart.log) axis.ticks = logTicks(chart, axis.min, axis.max);
         },
@@ -155,7 +178,10 @@
   const configOf = (chart) => ({
     type: "line",
     data: {
-      datasets: [...bandDatasets(chart), ...chart.series.map((one) => lineDataset(chart, one))],
+      datasets: [
+        ...bandDatasets(chart),
+        ...chart.series.map((one, i) => lineDataset(chart, one, i)),
+      ],
     },
     options: {
       animation: false,
@@ -184,6 +210,7 @@
                 ...(drawing.data.datasets[item.datasetIndex].isBand &&
                   { strokeStyle: colour("text-quiet"), lineWidth: 1 }),
               })),
+            sort: (a, b) => a.datasetIndex - b.datasetIndex,
             filter: (item, { datasets }) => !datasets[item.datasetIndex].isLowEdge,
           },
           onClick: () => {},
@@ -256,7 +283,7 @@
 
   // --- Transcripts and the matrix: one stop of the tab key each, arrow keys within ------------------------------------------
 
-  for (const group of document.querySelectorAll("[data-roving]")) {
+  for (const group of document.querySelectorAll(".roving, .matrix")) {
     const items = [...group.querySelectorAll("[tabindex]")];
     for (const item of items.slice(1)) item.tabIndex = -1;
     group.addEventListener("keydown", (event) => {

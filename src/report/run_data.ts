@@ -88,7 +88,9 @@ function readEpisodes(path: string): EpisodeData[] {
     if (result.success) return result.data;
     const [issue] = result.error.issues;
     throw new UserError(
-      `Cannot use ${path}, row ${index + 1}: ${issue?.path.join(".")}: ${issue?.message}`,
+      `Cannot use ${path}, row ${index + 1}: ${
+        issue?.path.join(".") || "the row"
+      }: ${issue?.message}`,
     );
   });
 }

@@ -4,11 +4,11 @@ import type { CheckResult } from "../debug/invariants.ts";
 import { baseName } from "../run/run_settings.ts";
 import { chartFigure } from "./chart.ts";
 import type { Section } from "./document.ts";
-import { formatNumber } from "./format.ts";
+import { formatBound, formatNumber } from "./format.ts";
 import { type Html, html, idOf, NOTHING } from "./html.ts";
 import type { RunData } from "./run_data.ts";
 import { bandNote, groupCharts, otherCharts } from "./run_panels.ts";
-import { facts, verdictMark } from "./tables.ts";
+import { columnsOf, dataTable, facts, verdictMark } from "./tables.ts";
 import { transcripts } from "./transcripts.ts";
 
 const GROUPS: readonly (readonly [MetricGroup, string])[] = [
@@ -50,34 +50,21 @@ function runFacts(run: RunData): Html {
 /** The verdicts at step 0 as a table. */
 function checksTable(checks: readonly CheckResult[]): Html {
   if (checks.length === 0) return NOTHING;
-  const rows = checks.map((check) =>
-    html`
-      <tr>
-        <th scope="row">${check.id} ${check.name}</th>
-        <td class="text">${verdictMark(check.verdict)}</td>
-        <td>${formatNumber(check.value)}</td>
-        <td>${check.relation} ${formatNumber(check.bound)}</td>
-        <td class="text">${check.reason}</td>
-      </tr>
-    `
-  );
-  return html`
-    <div class="scroll" tabindex="0" role="region" aria-label="Invariants before the first step">
-      <table>
-        <caption>Invariants before the first step</caption>
-        <thead>
-          <tr>
-            <th scope="col">check</th>
-            <th scope="col" class="text">verdict</th>
-            <th scope="col">value</th>
-            <th scope="col">bound</th>
-            <th scope="col" class="text">what the value is</th>
-          </tr>
-        </thead>
-        <tbody>${rows}</tbody>
-      </table>
-    </div>
-  `;
+  return dataTable({
+    title: "Invariants before the first step",
+    columns: [
+      ...columnsOf("text", "check", "verdict"),
+      ...columnsOf("number", "value", "bound"),
+      ...columnsOf("text", "what the value is"),
+    ],
+    rows: checks.map(({ id, name, verdict, value, relation, bound, reason }) => [
+      `${id} ${name}`,
+      verdictMark(verdict),
+      formatNumber(value),
+      formatBound(relation, bound),
+      reason,
+    ]),
+  });
 }
 
 function recordedList({ recorded }: RunData): Html {

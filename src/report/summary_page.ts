@@ -2,13 +2,20 @@
 import { FAULTS } from "../debug/faults.ts";
 import { failureId, rewardSentence } from "./dashboard_page.ts";
 import type { Section } from "./document.ts";
-import { type FailurePair, failurePairs, judgeReward, lastMean } from "./faults_data.ts";
+import {
+  EXPOSED_BY_NO_METRIC,
+  type Failure,
+  type FailurePair,
+  failurePairs,
+  judgeReward,
+  lastMean,
+} from "./faults_data.ts";
 import { formatCell, formatNumber } from "./format.ts";
 import { type Html, html, idOf, NOTHING } from "./html.ts";
 import { experimentId } from "./lab_page.ts";
 import { caughtBy } from "./matrix_page.ts";
 import type { ReportContent } from "./report_content.ts";
-import { facts } from "./tables.ts";
+import { columnsOf, dataTable, facts } from "./tables.ts";
 
 function link(id: string, text: string): Html {
   return html`<a href="#${id}">${text}</a>`;
@@ -18,62 +25,67 @@ function plural(count: number, noun: string): string {
   return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-function failureRow(pair: FailurePair, { matrix }: ReportContent): Html {
-  const { name, metric, faulty, control } = pair;
-  const { verdict } = judgeReward(pair);
-  const lastStep = faulty.metrics.get("reward")?.at(-1)?.[0] ?? 0;
+/** What catches a failure before any training. */
+function catcher(name: Failure, { matrix }: ReportContent): Html {
   const row = [...(matrix?.rows ?? []), ...(matrix?.further ?? [])].find(({ bug }) => bug === name);
   const ids = row ? caughtBy(row) : [];
-  const catches = ids.length > 0
-    ? html`${link("matrix", `check ${ids.join(", ")}`)}`
-    : FAULTS[name].kind === "configuration"
-    ? html`no check: the code is right`
-    : html`${row ? "no check" : "–"}`;
-  return html`
-    <tr>
-      <th scope="row">${link(failureId(name), name)}</th>
-      <td class="text"><span class="${verdict === "worse" ? "holds" : "violated"}">${rewardSentence(
-        pair,
-      )}</span></td>
-      <td class="text">${metric} ${formatNumber(lastMean(faulty, metric))} against ${formatNumber(
-        lastMean(control, metric, lastStep),
-      )}</td>
-      <td class="text">${catches}</td>
-    </tr>
-  `;
+  if (ids.length > 0) return link("matrix", `check ${ids.join(", ")}`);
+  if (FAULTS[name].kind === "configuration") return html`no check: the code is right`;
+  return html`${row ? "no check" : "–"}`;
+}
+
+/** The metric that exposes a failure, at the end of the run and of its control. */
+function exposure({ name, metric, faulty, control }: FailurePair): string {
+  const lastStep = faulty.metrics.get("reward")?.at(-1)?.[0] ?? 0;
+  const ours = formatNumber(lastMean(faulty, metric));
+  const healthy = formatNumber(lastMean(control, metric, lastStep));
+  const numbers = `${metric} ${ours} against ${healthy}`;
+  return EXPOSED_BY_NO_METRIC.has(name) ? `no metric (${numbers})` : numbers;
 }
 
 function failuresTable(content: ReportContent): Html {
   const pairs = content.faults ? failurePairs(content.faults) : [];
   if (pairs.length === 0) return NOTHING;
-  return html`
-    <div class="scroll" tabindex="0" role="region" aria-label="Ten failures at a glance">
-      <table>
-        <caption>Ten failures: what the reward hides, what exposes it, what catches it</caption>
-        <thead>
-          <tr>
-            <th scope="col">failure</th>
-            <th scope="col" class="text">does the reward show it?</th>
-            <th scope="col" class="text">what exposes it (last steps)</th>
-            <th scope="col" class="text">caught before training by</th>
-          </tr>
-        </thead>
-        <tbody>${pairs.map((pair) => failureRow(pair, content))}</tbody>
-      </table>
-    </div>
-  `;
+  const colour = (pair: FailurePair) =>
+    judgeReward(pair).verdict === "worse" ? "holds" : "violated";
+  return dataTable({
+    title: "Ten failures: what the reward hides, what exposes it, what catches it",
+    kind: "stack",
+    columns: columnsOf(
+      "text",
+      "failure",
+      "does the reward show it?",
+      "exposed by (last steps)",
+      "caught before training by",
+    ),
+    rows: pairs.map((pair) => [
+      link(failureId(pair.name), pair.name),
+      html`<span class="${colour(pair)}">${rewardSentence(pair)}</span>`,
+      exposure(pair),
+      catcher(pair.name, content),
+    ]),
+  });
+}
+
+function failureLinks(pairs: readonly FailurePair[]): Html[] {
+  return pairs.map(({ name }, i) => html`${i === 0 ? "" : ", "}${link(failureId(name), name)}`);
 }
 
 /** The catalogue in a sentence. */
 function hiddenFinding({ faults }: ReportContent): Html[] {
   const pairs = faults ? failurePairs(faults) : [];
   if (pairs.length === 0) return [];
-  const hidden = pairs.filter((pair) => judgeReward(pair).verdict !== "worse");
-  const names = hidden.map(({ name }, i) =>
-    html`${i === 0 ? "" : ", "}${link(failureId(name), name)}`
-  );
+  const withVerdict = (...verdicts: readonly string[]) =>
+    pairs.filter((pair) => verdicts.includes(judgeReward(pair).verdict));
+  const hidden = withVerdict("hidden", "better");
+  const slower = withVerdict("slower");
+  const rest = slower.length === 0 ? NOTHING : html`
+    With ${failureLinks(slower)} it only rises more slowly, as an unlucky seed would.
+  `;
   return [
-    html`The reward curve hides ${hidden.length} of ${plural(pairs.length, "failure")}: ${names}.`,
+    html`The reward curve hides ${hidden.length} of ${plural(pairs.length, "failure")}: ${
+      failureLinks(hidden)
+    }.${rest}`,
   ];
 }
 

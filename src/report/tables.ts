@@ -1,8 +1,60 @@
-/** Small parts of pages: facts, verdicts, tables of results. */
+/** Small parts of pages: tables, facts, verdicts. */
 import type { Verdict } from "../debug/invariants.ts";
 import type { Cell } from "../lab/experiment.ts";
 import { formatCell } from "./format.ts";
-import { type Html, html } from "./html.ts";
+import { type Html, html, NOTHING, type Part } from "./html.ts";
+
+/** A column: numbers end at its right edge, texts begin at its left, the tutorial's numbers are toned down. */
+export interface Column {
+  readonly name: string;
+  readonly kind: "number" | "text" | "tutorial";
+}
+
+/** Columns of one kind. */
+export function columnsOf(kind: Column["kind"], ...names: readonly string[]): Column[] {
+  return names.map((name) => ({ name, kind }));
+}
+
+/** A table with a heading for each row in its first column. */
+export interface Table {
+  /** What it holds. */
+  readonly title: string;
+  /** False where the title stands above it already (default true). */
+  readonly hasCaption?: boolean;
+  /** `matrix`: arrow keys move within it. `stack`: rows become cards where the window is narrow. Default `plain`. */
+  readonly kind?: "plain" | "matrix" | "stack";
+  readonly columns: readonly Column[];
+  /** One cell a column. */
+  readonly rows: readonly (readonly Part[])[];
+}
+
+/**
+ * A table that scrolls by itself where the window is narrow, so that the page does not.
+ *
+ * @param table The table.
+ */
+export function dataTable(
+  { title, hasCaption = true, kind = "plain", columns, rows }: Table,
+): Html {
+  const head = columns.map(({ name, kind }) => html`<th scope="col" class="${kind}">${name}</th>`);
+  const cell = (part: Part, { name, kind: align }: Column) => {
+    if (kind === "stack") return html`<td class="${align}" data-label="${name}">${part}</td>`;
+    // Numbers are the most and need no class: that keeps the tables of charts small.
+    return align === "number" ? html`<td>${part}</td>` : html`<td class="${align}">${part}</td>`;
+  };
+  const body = rows.map(([first = "", ...others]) =>
+    html`<tr><th scope="row">${first}</th>${
+      others.map((part, i) => cell(part, columns[i + 1]))
+    }</tr>`
+  );
+  const caption = hasCaption ? html`<caption><span>${title}</span></caption>` : NOTHING;
+  return html`
+    <div class="scroll" tabindex="0" role="region" aria-label="${title}">
+      <table
+        class="${kind}">${caption}<thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>
+    </div>
+  `;
+}
 
 /** Names and values, one a line. */
 export function facts(rows: readonly (readonly [string, string | Html])[]): Html {
@@ -20,10 +72,11 @@ const SIGNS = {
   holds: "✓ holds",
   violated: "✗ violated",
   "not-applicable": "– not applicable",
-} as const satisfies Record<Verdict, string>;
+  missed: "✗ missed",
+} as const satisfies Record<Verdict | "missed", string>;
 
 /** A verdict by sign, word and colour. */
-export function verdictMark(verdict: Verdict): Html {
+export function verdictMark(verdict: Verdict | "missed"): Html {
   return html`<span class="${verdict}">${SIGNS[verdict]}</span>`;
 }
 
@@ -33,7 +86,7 @@ function isNumeric(cell: Cell): boolean {
 }
 
 /**
- * A table of results. Columns that hold a text are set left; those of the tutorial are toned down.
+ * A table of results of the lab: what is a number and what a text is seen from the cells.
  *
  * @param table Column names, and rows of as many cells.
  */
@@ -44,30 +97,13 @@ export function resultTable(
     readonly rows: readonly (readonly Cell[])[];
   },
 ): Html {
-  const classes = columns.map((column, i) => {
+  const kindOf = (column: string, i: number): Column["kind"] => {
     if (/tutorial|peer/.test(column)) return "tutorial";
     return rows.every((row) => isNumeric(row[i] ?? null)) ? "number" : "text";
+  };
+  return dataTable({
+    title,
+    columns: columns.map((name, i) => ({ name, kind: kindOf(name, i) })),
+    rows: rows.map((row) => columns.map((_, i) => formatCell(row[i]))),
   });
-  const body = rows.map((row) =>
-    html`<tr>${
-      row.map((cell, i) =>
-        i === 0
-          ? html`<th scope="row">${formatCell(cell)}</th>`
-          : html`<td class="${classes[i] ?? "text"}">${formatCell(cell)}</td>`
-      )
-    }</tr>`
-  );
-  return html`
-    <div class="scroll" tabindex="0" role="region" aria-label="${title}">
-      <table>
-        <caption>${title}</caption>
-        <thead>
-          <tr>${columns.map((column, i) =>
-            html`<th scope="col" class="${classes[i]}">${column}</th>`
-          )}</tr>
-        </thead>
-        <tbody>${body}</tbody>
-      </table>
-    </div>
-  `;
 }

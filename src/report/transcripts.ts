@@ -68,7 +68,7 @@ function episodeRow(episode: EpisodeData, advantage: number | undefined): Html {
           : formatNumber(advantage)}${isText(stop)
           ? html`<br><span class="note">ended by ${stop}</span>`
           : NOTHING}</div>
-      <div class="tokens" data-roving role="group" aria-label="Tokens of the episode">${turns}</div>
+      <div class="tokens roving" role="group" aria-label="Tokens of the episode">${turns}</div>
     </div>
   `;
 }

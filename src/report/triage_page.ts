@@ -4,6 +4,7 @@ import { type Bound, type Rule, RULES, type Test, TIERS } from "../debug/triage_
 import type { Section } from "./document.ts";
 import { formatNumber } from "./format.ts";
 import { type Html, html } from "./html.ts";
+import { columnsOf, dataTable } from "./tables.ts";
 
 const TIER_TITLES: Readonly<Record<Rule["tier"], string>> = {
   invariant: "1. Invariants",
@@ -103,34 +104,17 @@ ${
 }
 
 function table(): Html {
-  const rows = RULES.map((rule) =>
-    html`
-      <tr>
-        <th scope="row">${rule.symptom}</th>
-        <td class="text">${rule.tests.map(testSentence).join("; ")}</td>
-        <td class="text">${causesOf(rule).map(([fault, share]) => `${fault} ${share}`).join(
-          ", ",
-        )}</td>
-      </tr>
-    `
-  );
-  return html`
-    <details class="data" open>
-      <summary>Table: every rule</summary>
-      <div class="scroll" tabindex="0" role="region" aria-label="Every rule of triage">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">symptom</th>
-              <th scope="col" class="text">test</th>
-              <th scope="col" class="text">faults, with belief</th>
-            </tr>
-          </thead>
-          <tbody>${rows}</tbody>
-        </table>
-      </div>
-    </details>
-  `;
+  const rules = dataTable({
+    title: "Every rule of triage",
+    hasCaption: false,
+    columns: columnsOf("text", "symptom", "test", "faults, with belief"),
+    rows: RULES.map((rule) => [
+      rule.symptom,
+      rule.tests.map(testSentence).join("; "),
+      causesOf(rule).map(([fault, share]) => `${fault} ${share}`).join(", "),
+    ]),
+  });
+  return html`<details class="data" open><summary>Table: every rule</summary>${rules}</details>`;
 }
 
 /** The page. */

@@ -14,6 +14,7 @@ Deno.test("formatNumber() shows three digits, and a power of ten where zeros wou
     [0.00099, "9.9·10⁻⁴"],
     [3.14159e-8, "3.1·10⁻⁸"],
     [-1e-12, "−1·10⁻¹²"],
+    [1e-5, "10⁻⁵"],
     [NaN, "–"],
     [Infinity, "–"],
     [null, "–"],
