@@ -3,6 +3,8 @@ import denoConfig from "../../deno.json" with { type: "json" };
 import { EXPERIMENTS } from "../../src/lab/experiments.ts";
 import type { Cell, LabCheck, ResultTable } from "../../src/lab/experiment.ts";
 import { type LabProgress, type LabRecord, runLab, selectExperiments } from "../../src/lab/lab.ts";
+import { readContent } from "../../src/report/report_content.ts";
+import { writeReport } from "../../src/report/report.ts";
 import { formatDuration, stderrProgress } from "../../src/run/progress.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
@@ -102,12 +104,15 @@ export const command = defineCommand({
             (isNew ? ` (${formatDuration(record.durationMs)})` : `, from ${out}`),
         ),
     });
+    const report = `${out}/report.html`;
+    await writeReport(report, readContent([out]));
     // What is smaller than the tutorial's sizes may miss its numbers by chance.
     const failed = !quick && records.some(({ checks }) => checks.some(({ holds }) => !holds));
     const text = records.flatMap(recordLines);
     return {
-      document: { seed, quick, adapter, out, experiments: records },
-      text: [...text, `adapter: ${adapter}; seed ${seed}; results in ${out}`].join("\n"),
+      document: { seed, quick, adapter, out, report, experiments: records },
+      text: [...text, `adapter: ${adapter}; seed ${seed}; results in ${out}`, `report: ${report}`]
+        .join("\n"),
       exitCode: failed ? 1 : 0,
     };
   },

@@ -43,7 +43,8 @@ function isFolder(path: string): boolean {
   }
 }
 
-function addFile(content: ReportContent, path: string): ReportContent {
+/** Adds a file; undefined where it is none of what a report shows. */
+function addFile(content: ReportContent, path: string): ReportContent | undefined {
   if (path.endsWith(".jsonl")) return { ...content, runs: [...content.runs, readRun(path)] };
   const record = readLabRecord(path);
   if (record) return { ...content, lab: [...content.lab, record] };
@@ -52,26 +53,24 @@ function addFile(content: ReportContent, path: string): ReportContent {
   if (matrix.success) return { ...content, matrix: matrix.data };
   const bench = benchSchema.safeParse(value);
   if (bench.success) return { ...content, bench: [...content.bench, bench.data] };
-  throw new UserError(
-    `Cannot report ${path}: it is none of what this reads, which is an experiment of the lab and what ` +
-      "`check --matrix --json` and `bench NAME --json` print",
-  );
+  return undefined;
 }
 
-/** Files of a folder of the lab that are something to show; others, such as an earlier report, are passed over. */
-function addFolder(content: ReportContent, path: string): ReportContent {
-  if (exists(runPaths(path).metrics)) {
-    return { ...content, runs: [...content.runs, readRun(path)] };
-  }
+/** Adds a run, a catalogue, or a folder with experiments and what else a lab leaves there, such as `faults` and a matrix. */
+function addFolder(content: ReportContent, path: string): ReportContent | undefined {
+  if (exists(runPaths(path).metrics)) return { ...content, runs: [...content.runs, readRun(path)] };
   if (isFaultsFolder(path)) return { ...content, faults: readFaults(path) };
-  const files = namesIn(path).filter((name) => name.endsWith(".json"));
-  const filled = files.reduce((sum, name) => addFile(sum, `${path}/${name}`), content);
-  if (filled === content) {
-    throw new UserError(
-      `Cannot report ${path}: it holds no run (metrics.jsonl), no catalogue of failures and no experiment`,
-    );
-  }
-  return filled;
+  const inside = namesIn(path).map((name) => `${path}/${name}`);
+  // Other files and folders, such as an earlier report, are passed over.
+  const known = inside.filter((name) =>
+    name.endsWith(".json") || (isFolder(name) && isFaultsFolder(name))
+  );
+  const filled = known.reduce((sum, name) => add(sum, name) ?? sum, content);
+  return filled === content ? undefined : filled;
+}
+
+function add(content: ReportContent, path: string): ReportContent | undefined {
+  return isFolder(path) ? addFolder(content, path) : addFile(content, path);
 }
 
 /**
@@ -82,8 +81,12 @@ function addFolder(content: ReportContent, path: string): ReportContent {
  * @throws {UserError} When a path cannot be read or is none of these.
  */
 export function readContent(paths: readonly string[]): ReportContent {
-  return paths.reduce(
-    (content, path) => isFolder(path) ? addFolder(content, path) : addFile(content, path),
-    EMPTY_CONTENT,
-  );
+  return paths.reduce((content, path) => {
+    const filled = add(content, path);
+    if (filled) return filled;
+    throw new UserError(
+      `Cannot report ${path}: it holds none of what this reads, which are folders of runs, of \`faults\` and of \`lab\`, ` +
+        "JSONL of metrics, and what `check --matrix --json` and `bench NAME --json` print",
+    );
+  }, EMPTY_CONTENT);
 }

@@ -16,7 +16,7 @@ Deno.test("lab estimator aggregation prints one document and keeps a file for ea
     for (const { checks } of document.experiments) {
       assert(checks.length > 0 && checks.every(({ holds }: { holds: boolean }) => holds));
     }
-    assertEquals(namesIn(out), ["aggregation.json", "estimator.json"]);
+    assertEquals(namesIn(out), ["aggregation.json", "estimator.json", "report.html"]);
     assertEquals(
       JSON.parse(Deno.readTextFileSync(`${out}/estimator.json`)),
       document.experiments[0],

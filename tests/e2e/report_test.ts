@@ -214,8 +214,8 @@ Deno.test("agentrl report refuses what it cannot show, and writes nothing then",
     const cases: readonly (readonly [readonly string[], RegExp])[] = [
       [[], /name what to show/],
       [[`${folder}/missing`], /Cannot read .*missing/],
-      [[`${folder}/empty`], /it holds no run/],
-      [[`${folder}/other.json`], /it is none of what this reads/],
+      [[`${folder}/empty`], /it holds none of what this reads/],
+      [[`${folder}/other.json`], /it holds none of what this reads/],
       [[`${folder}/broken`], /row 1: step is "one", but must be a number/],
     ];
     for (const [paths, sentence] of cases) {

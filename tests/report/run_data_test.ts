@@ -55,5 +55,10 @@ Deno.test("readContent() knows each kind of input by what lies there", async () 
     const content = readContent(paths);
     assertEquals([content.runs.length, content.lab.length, content.bench.length], [1, 1, 0]);
     assertEquals([content.faults?.runs.size, content.matrix?.rows.length], [3, 2]);
+    // A lab may keep all of it in its folder.
+    writeFaults(`${folder}/lab/faults`);
+    writeMatrix(`${folder}/lab/matrix.json`);
+    const lab = readContent([`${folder}/lab`]);
+    assertEquals([lab.lab.length, lab.faults?.runs.size, lab.matrix?.rows.length], [1, 3, 2]);
   });
 });
