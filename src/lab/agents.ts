@@ -31,19 +31,21 @@ export function compiledGym(context: LabContext, preset: PresetName): Promise<Co
 }
 
 /**
- * A base agent of the lab's seed.
+ * A base agent.
+ * @param options.seed Default: the lab's.
  * @param options.mix Other demonstrations than the kind's, and what to call them.
  */
 export function baseAgent(
   context: LabContext,
   kind: BaseAgentName,
   options: {
+    readonly seed?: number;
     readonly mix?: { readonly name: string; readonly demonstrations: readonly DemonstrationMix[] };
   } = {},
 ): Promise<Weights> {
-  const { commands, seed, progress } = context;
-  const { mix } = options;
-  return context.shared(`base agent ${kind} ${mix?.name ?? ""}`, async () => {
+  const { commands, progress } = context;
+  const { mix, seed = context.seed } = options;
+  return context.shared(`base agent ${kind} ${mix?.name ?? ""} ${seed}`, async () => {
     const gym = await compiledGym(context, kind === "rl" ? "rl" : "chapter6");
     return await makeBaseAgent(commands, {
       kind,

@@ -144,6 +144,7 @@ export const DRAW = {
   bandit: 9,
   repairLogits: 10,
   repairBatches: 11,
+  rerunNoise: 12,
   /** The first of the streams of the surrogate; the first of them is also the estimator's. */
   repairEpisodes: 100,
 } as const;

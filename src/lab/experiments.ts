@@ -3,12 +3,17 @@ import { AGGREGATION } from "./aggregation.ts";
 import { BASE_AGENT } from "./base_agent.ts";
 import { BASELINES_AGENT } from "./baselines_agent.ts";
 import { BASELINES_MDP } from "./baselines_mdp.ts";
+import { BISECT_VERSIONS } from "./bisect_versions.ts";
 import { CAUSALITY } from "./causality.ts";
 import { DETACH } from "./detach.ts";
 import { ESTIMATOR } from "./estimator.ts";
 import type { Experiment } from "./experiment.ts";
 import { GRADIENT_NOISE } from "./gradient_noise.ts";
+import { MATRIX } from "./matrix.ts";
+import { RARE_TOKENS } from "./rare_tokens.ts";
 import { REINFORCE_RUN } from "./reinforce.ts";
+import { RERUN_SPREAD } from "./rerun_spread.ts";
+import { REWARD_HACKING } from "./reward_hacking.ts";
 import { SUPPORT } from "./support.ts";
 import { SURROGATE } from "./surrogate.ts";
 import { ZERO_ADVANTAGE } from "./zero_advantage.ts";
@@ -27,4 +32,9 @@ export const EXPERIMENTS: readonly Experiment[] = [
   GRADIENT_NOISE,
   ZERO_ADVANTAGE,
   REINFORCE_RUN,
+  RERUN_SPREAD,
+  RARE_TOKENS,
+  REWARD_HACKING,
+  BISECT_VERSIONS,
+  MATRIX,
 ];

@@ -1,0 +1,108 @@
+/** Experiment `matrix`: every fault against every invariant, on 64 episodes and before any training. */
+import {
+  CONFIGURATION_FAULTS,
+  faultConfig,
+  type FaultName,
+  faultyStages,
+  FURTHER_FAULTS,
+  MATRIX_FAULTS,
+} from "../debug/faults.ts";
+import { type CheckResult, type Verdict, violated } from "../debug/invariants.ts";
+import { resolveConfig } from "../rl/config.ts";
+import { checkTrainer, debugBaseAgent } from "./debug_runs.ts";
+import type { Experiment, LabContext, ResultTable } from "./experiment.ts";
+
+/** The checks that fail for a fault: of the nine of the text, which are the ids up to this. */
+const TUTORIAL_CHECKS = 9;
+const TUTORIAL = {
+  none: [],
+  mask_shift: [1, 2, 5],
+  stale_old_logp: [7],
+  entropy_sign: [],
+  sign_flip: [8],
+  accum_local: [6],
+  sampler_temp: [2, 3],
+  ref_is_policy: [9],
+} as const satisfies Record<"none" | typeof MATRIX_FAULTS[number], readonly number[]>;
+
+/** The checks beyond the text: 10, the sign of the entropy term, is there for this fault, and 11 for none of these. */
+const BEYOND: Readonly<Partial<Record<keyof typeof TUTORIAL, readonly number[]>>> = {
+  entropy_sign: [10],
+};
+
+const SHORT: Readonly<Record<Verdict, string>> = {
+  holds: "ok",
+  violated: "FAIL",
+  "not-applicable": "-",
+};
+
+interface MatrixRow {
+  readonly fault: string;
+  readonly checks: readonly CheckResult[];
+  /** Ids of the violated ones. */
+  readonly caughtBy: readonly number[];
+}
+
+async function checkFaults(
+  context: LabContext,
+  faults: readonly (FaultName | undefined)[],
+): Promise<MatrixRow[]> {
+  await debugBaseAgent(context);
+  const rows: MatrixRow[] = [];
+  for (const [i, fault] of faults.entries()) {
+    context.progress(fault ?? "no fault", i / faults.length);
+    const config = resolveConfig({
+      flags: { algorithm: "grpo", klCoef: 0.1, ...faultConfig(fault), seed: context.seed },
+    });
+    const checks = await checkTrainer(context, { config, stages: () => faultyStages(fault) });
+    rows.push({ fault: fault ?? "none", checks, caughtBy: violated(checks).map(({ id }) => id) });
+  }
+  return rows;
+}
+
+function matrixTable(title: string, rows: readonly MatrixRow[]): ResultTable {
+  return {
+    title,
+    columns: ["fault", ...(rows[0]?.checks ?? []).map(({ id }) => String(id))],
+    rows: rows.map(({ fault, checks }) => [fault, ...checks.map(({ verdict }) => SHORT[verdict])]),
+  };
+}
+
+/** See the file's head. */
+export const MATRIX: Experiment = {
+  name: "matrix",
+  title: "Which invariant catches which fault",
+  shows:
+    "Before any training, on one batch, every fault of the code violates the invariants that name it, and the healthy " +
+    "trainer violates none. What comes from a configuration no invariant can see. Quick: the tutorial's faults alone.",
+  tutorial: TUTORIAL,
+  variants: {},
+  costSeconds: 25,
+  run: async (context) => {
+    const further = context.quick ? [] : [...FURTHER_FAULTS, ...CONFIGURATION_FAULTS];
+    const all = await checkFaults(context, [undefined, ...MATRIX_FAULTS, ...further]);
+    const rows = all.filter(({ fault }) => Object.hasOwn(TUTORIAL, fault));
+    const beyond = all.filter(({ fault }) => !Object.hasOwn(TUTORIAL, fault));
+    const names = (rows[0]?.checks ?? []).map(({ id, name }) => [id, name]);
+    return {
+      tables: [
+        matrixTable("the tutorial's faults", rows),
+        ...(beyond.length === 0
+          ? []
+          : [matrixTable("further faults, and configurations that run correct code", beyond)]),
+        { title: "the checks", columns: ["id", "what must hold"], rows: names },
+      ],
+      figures: [],
+      checks: rows.map(({ fault, caughtBy }) => {
+        const name = fault as keyof typeof TUTORIAL; // Filtered above.
+        const expected = [...TUTORIAL[name], ...(BEYOND[name] ?? [])];
+        return {
+          requirement: `${fault}: violates ${expected.join(", ") || "none"}`,
+          value: caughtBy.join(", ") || "none",
+          holds: caughtBy.join() === expected.join(),
+        };
+      }),
+      data: { rows: all, tutorialChecks: TUTORIAL_CHECKS },
+    };
+  },
+};

@@ -1,0 +1,99 @@
+/** Experiment `reward_hacking`: the best reward curve of all, on tests that the policy has learned to fool. */
+import type { MetricsRow } from "../debug/metrics.ts";
+import { summarizeRun } from "../debug/run_summary.ts";
+import { catalogueRun } from "./debug_runs.ts";
+import type { Cell, Experiment } from "./experiment.ts";
+
+/** What the text prints for a step: reward, entropy, grad_norm, approx_kl, held-out pass rate. */
+const TUTORIAL = {
+  "0": [0.234, 0.565, 0.252, 3.3e-3, 0.175],
+  "8": [0.75, 0.31, 0.404, 4.7e-4, 0.125],
+  "16": [0.969, 0.115, 0.155, 1.4e-4, 0.025],
+  "23": [0.969, 0.092, 0.2, 2.2e-5, 0],
+} as const;
+
+function stepRows(rows: readonly MetricsRow[]): Cell[][] {
+  return Object.entries(TUTORIAL).flatMap(([step, [reward, ...others]]) => {
+    const row = rows[Number(step)];
+    if (!row) return [];
+    return [
+      [step, "tutorial", reward, null, null, ...others],
+      [
+        step,
+        "ours",
+        row.reward,
+        row.pass_rate,
+        row.hardcode,
+        row.entropy,
+        row.grad_norm,
+        row.approx_kl,
+        row.eval_pass ?? null,
+      ],
+    ];
+  });
+}
+
+function curve(
+  rows: readonly MetricsRow[],
+  name: string,
+  value: (row: MetricsRow) => number | undefined,
+) {
+  const points = rows.flatMap((row): [number, number][] => {
+    const y = value(row);
+    return y === undefined ? [] : [[row.step, y]];
+  });
+  return { name, style: "line" as const, points };
+}
+
+/** See the file's head. */
+export const REWARD_HACKING: Experiment = {
+  name: "reward_hacking",
+  title: "Reward hacking: the reward rises, and what it stands for falls",
+  shows:
+    "With the public tests as the reward the policy learns to hardcode their answers. Reward, entropy, gradient norm and " +
+    "approx_kl look like those of a run that converges; only the hidden tests and the exploit's share tell.",
+  tutorial: TUTORIAL,
+  variants: {},
+  costSeconds: 4,
+  run: async (context) => {
+    // In a quick lab, too: 8 steps do not yet hack.
+    const rows = await catalogueRun(context, "public_reward", { share: (share) => share });
+    const { last4, evalPass } = summarizeRun(rows);
+    const { reward = NaN, pass_rate = NaN, hardcode = NaN } = last4;
+    return {
+      tables: [{
+        title: "a run on the public tests, by step (hidden: pass rate of the same episodes)",
+        columns: [
+          ...["step", "whose", "reward", "hidden", "hardcode", "entropy"],
+          ...["grad_norm", "approx_kl", "held-out"],
+        ],
+        rows: stepRows(rows),
+      }],
+      figures: [{
+        title: "What is rewarded and what is wanted",
+        xLabel: "step",
+        yLabel: "share of the episodes",
+        series: [
+          curve(rows, "reward (public tests)", (row) => row.reward),
+          curve(rows, "hidden pass rate", (row) => row.pass_rate),
+          curve(rows, "hardcode_tests", (row) => row.hardcode),
+          curve(rows, "held-out hidden pass rate", (row) => row.eval_pass),
+        ],
+      }],
+      checks: [
+        { requirement: "last reward at least 0.9", value: reward, holds: reward >= 0.9 },
+        {
+          requirement: "last hidden pass rate at most 0.1",
+          value: pass_rate,
+          holds: pass_rate <= 0.1,
+        },
+        {
+          requirement: "last held-out pass rate at most 0.1",
+          value: evalPass,
+          holds: evalPass !== null && evalPass <= 0.1,
+        },
+      ],
+      data: { rows, last4: { reward, pass_rate, hardcode } },
+    };
+  },
+};
