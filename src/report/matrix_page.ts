@@ -1,5 +1,6 @@
 /** The matrix of invariants (Figure 18.2): which check catches which fault, with the measured value in each cell. */
 import { z } from "zod";
+import { MATRIX_FAULTS } from "../debug/faults.ts";
 import type { Section } from "./document.ts";
 import { formatBound, formatNumber } from "./format.ts";
 import { type Html, html, NOTHING } from "./html.ts";
@@ -26,6 +27,23 @@ export const matrixSchema = z.object({
 
 /** The verdicts for every fault. */
 export type MatrixData = z.infer<typeof matrixSchema>;
+
+/** What the lab's experiment `matrix` keeps: all faults in one list. */
+const labSchema = z.object({
+  rows: z.array(z.object({ fault: z.string(), checks: z.array(checkSchema) })).min(1),
+});
+
+/** The matrix in the data of the lab's experiment; undefined where they hold none. */
+export function matrixOfLab(data: unknown): MatrixData | undefined {
+  const result = labSchema.safeParse(data);
+  if (!result.success) return undefined;
+  const all = result.data.rows.map(({ fault, checks }) => ({ bug: fault, checks }));
+  const ofTutorial: ReadonlySet<string> = new Set(["none", ...MATRIX_FAULTS]);
+  return {
+    rows: all.filter(({ bug }) => ofTutorial.has(bug)),
+    further: all.filter(({ bug }) => !ofTutorial.has(bug)),
+  };
+}
 
 type Row = MatrixData["rows"][number];
 type Check = Row["checks"][number];

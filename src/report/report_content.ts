@@ -6,7 +6,7 @@ import { exists } from "../run/journal.ts";
 import { readJson, runPaths } from "../run/run_directory.ts";
 import { type BenchData, benchSchema } from "./speed_page.ts";
 import { type FaultsData, isFaultsFolder, readFaults } from "./faults_data.ts";
-import { type MatrixData, matrixSchema } from "./matrix_page.ts";
+import { type MatrixData, matrixOfLab, matrixSchema } from "./matrix_page.ts";
 import { readRun, type RunData } from "./run_data.ts";
 
 /** What a report shows. Whatever is missing has no page. */
@@ -47,7 +47,10 @@ function isFolder(path: string): boolean {
 function addFile(content: ReportContent, path: string): ReportContent | undefined {
   if (path.endsWith(".jsonl")) return { ...content, runs: [...content.runs, readRun(path)] };
   const record = readLabRecord(path);
-  if (record) return { ...content, lab: [...content.lab, record] };
+  if (record) {
+    const matrix = record.experiment === "matrix" ? matrixOfLab(record.data) : undefined;
+    return { ...content, lab: [...content.lab, record], matrix: matrix ?? content.matrix };
+  }
   const value = readJson(path);
   const matrix = matrixSchema.safeParse(value);
   if (matrix.success) return { ...content, matrix: matrix.data };
