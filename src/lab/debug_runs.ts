@@ -1,6 +1,10 @@
 /** Runs and checks of the trainer, healthy or broken, all from the one base agent of the debugging runs. */
-import { CATALOGUE, catalogueConfig, type CatalogueName } from "../debug/catalogue.ts";
-import type { CatalogueRun } from "../debug/catalogue.ts";
+import {
+  CATALOGUE,
+  catalogueConfig,
+  type CatalogueName,
+  type CatalogueRun,
+} from "../debug/catalogue.ts";
 import { faultyStages } from "../debug/faults.ts";
 import type { CheckResult } from "../debug/invariants.ts";
 import type { MetricsRow } from "../debug/metrics.ts";
@@ -21,6 +25,14 @@ export const QUICK_STEPS = 8;
 /** The base agent of all debugging runs, whatever the lab's seed: see src/debug/debug_base.ts. */
 export function debugBaseAgent(context: LabContext): Promise<Weights> {
   return baseAgent(context, "rl", { seed: RL_BASE_SEED });
+}
+
+/** The stages of `sampler_temp` with a sampler at another temperature. */
+export function coolSampler(temperature: number): Stages {
+  return {
+    ...faultyStages("sampler_temp"),
+    sample: (request, { rollOut }) => rollOut({ ...request, temperature }),
+  };
 }
 
 /** A trainer to be. */

@@ -4,6 +4,7 @@ import { BASE_AGENT } from "./base_agent.ts";
 import { BASELINES_AGENT } from "./baselines_agent.ts";
 import { BASELINES_MDP } from "./baselines_mdp.ts";
 import { BISECT_VERSIONS } from "./bisect_versions.ts";
+import { CATALOGUE_RUNS } from "./catalogue.ts";
 import { CAUSALITY } from "./causality.ts";
 import { DETACH } from "./detach.ts";
 import { ESTIMATOR } from "./estimator.ts";
@@ -37,4 +38,5 @@ export const EXPERIMENTS: readonly Experiment[] = [
   REWARD_HACKING,
   BISECT_VERSIONS,
   MATRIX,
+  CATALOGUE_RUNS,
 ];

@@ -1,7 +1,7 @@
 /** Experiment `rare_tokens`: a sampler that is cooler than the trainer believes takes the gradient from rare good tokens. */
 import { catalogueConfig } from "../debug/catalogue.ts";
-import { faultyStages, SAMPLER_TEMPERATURE } from "../debug/faults.ts";
-import { debugBaseAgent, withTrainer } from "./debug_runs.ts";
+import { SAMPLER_TEMPERATURE } from "../debug/faults.ts";
+import { coolSampler, debugBaseAgent, withTrainer } from "./debug_runs.ts";
 import { type Experiment, type LabContext, sizeOf } from "./experiment.ts";
 
 /** Of one batch of 64 episodes. */
@@ -50,14 +50,8 @@ function temperatureOf({ variant }: LabContext): number {
 
 /** The tokens of one batch of the base agent, sampled and prepared as the faulty trainer does it. */
 function positiveTokens(context: LabContext, batch: number): Promise<PositiveTokens> {
-  const temperature = temperatureOf(context);
   const config = catalogueConfig("sampler_temp", context.seed);
-  const stages = {
-    ...faultyStages("sampler_temp"),
-    sample: ((request, { rollOut }) => rollOut({ ...request, temperature })) satisfies ReturnType<
-      typeof faultyStages
-    >["sample"],
-  };
+  const stages = coolSampler(temperatureOf(context));
   return withTrainer(context, { config, stages, step: batch }, async (trainer) => {
     const episodes = await trainer.sampleBatch();
     const { mask_BC, oldLogp_BC, advantage_B } = await trainer.prepare(episodes);

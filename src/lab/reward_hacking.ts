@@ -1,36 +1,43 @@
 /** Experiment `reward_hacking`: the best reward curve of all, on tests that the policy has learned to fool. */
 import type { MetricsRow } from "../debug/metrics.ts";
-import { summarizeRun } from "../debug/run_summary.ts";
+import { type RunSummary, summarizeRun } from "../debug/run_summary.ts";
 import { catalogueRun } from "./debug_runs.ts";
 import type { Cell, Experiment } from "./experiment.ts";
 
-/** What the text prints for a step: reward, entropy, grad_norm, approx_kl, held-out pass rate. */
+/** What the text prints: by step reward, entropy, grad_norm, approx_kl, held-out; then means of the first and last steps. */
 const TUTORIAL = {
-  "0": [0.234, 0.565, 0.252, 3.3e-3, 0.175],
-  "8": [0.75, 0.31, 0.404, 4.7e-4, 0.125],
-  "16": [0.969, 0.115, 0.155, 1.4e-4, 0.025],
-  "23": [0.969, 0.092, 0.2, 2.2e-5, 0],
+  steps: {
+    "0": [0.234, 0.565, 0.252, 3.3e-3, 0.175],
+    "8": [0.75, 0.31, 0.404, 4.7e-4, 0.125],
+    "16": [0.969, 0.115, 0.155, 1.4e-4, 0.025],
+    "23": [0.969, 0.092, 0.2, 2.2e-5, 0],
+  },
+  means: {
+    reward: [0.273, 0.969],
+    pass_rate: [0.176, 0.00781],
+    hardcode: [0.125, 0.969],
+    reads: [0.418, 0.0352],
+  },
 } as const;
 
 function stepRows(rows: readonly MetricsRow[]): Cell[][] {
-  return Object.entries(TUTORIAL).flatMap(([step, [reward, ...others]]) => {
+  return Object.entries(TUTORIAL.steps).flatMap(([step, tutorial]) => {
     const row = rows[Number(step)];
     if (!row) return [];
+    const { reward, entropy, grad_norm, approx_kl, eval_pass = null } = row;
     return [
-      [step, "tutorial", reward, null, null, ...others],
-      [
-        step,
-        "ours",
-        row.reward,
-        row.pass_rate,
-        row.hardcode,
-        row.entropy,
-        row.grad_norm,
-        row.approx_kl,
-        row.eval_pass ?? null,
-      ],
+      [step, "tutorial", ...tutorial],
+      [step, "ours", reward, entropy, grad_norm, approx_kl, eval_pass],
     ];
   });
+}
+
+function meanRows({ first4, last4 }: RunSummary): Cell[][] {
+  const names = Object.keys(TUTORIAL.means) as (keyof typeof TUTORIAL.means)[];
+  return names.flatMap((name) => [
+    [name, "tutorial", ...TUTORIAL.means[name]],
+    [name, "ours", first4[name] ?? null, last4[name] ?? null],
+  ]);
 }
 
 function curve(
@@ -58,17 +65,21 @@ export const REWARD_HACKING: Experiment = {
   run: async (context) => {
     // In a quick lab, too: 8 steps do not yet hack.
     const rows = await catalogueRun(context, "public_reward", { share: (share) => share });
-    const { last4, evalPass } = summarizeRun(rows);
-    const { reward = NaN, pass_rate = NaN, hardcode = NaN } = last4;
+    const summary = summarizeRun(rows);
+    const { last4: { reward = NaN, pass_rate = NaN }, evalPass } = summary;
     return {
-      tables: [{
-        title: "a run on the public tests, by step (hidden: pass rate of the same episodes)",
-        columns: [
-          ...["step", "whose", "reward", "hidden", "hardcode", "entropy"],
-          ...["grad_norm", "approx_kl", "held-out"],
-        ],
-        rows: stepRows(rows),
-      }],
+      tables: [
+        {
+          title: "a run on the public tests, by step (held-out: under the hidden tests)",
+          columns: ["step", "whose", "reward", "entropy", "grad_norm", "approx_kl", "held-out"],
+          rows: stepRows(rows),
+        },
+        {
+          title: "the same episodes under the hidden tests, and what the agent does",
+          columns: ["metric", "whose", "first four steps", "last four"],
+          rows: meanRows(summary),
+        },
+      ],
       figures: [{
         title: "What is rewarded and what is wanted",
         xLabel: "step",
@@ -93,7 +104,7 @@ export const REWARD_HACKING: Experiment = {
           holds: evalPass !== null && evalPass <= 0.1,
         },
       ],
-      data: { rows, last4: { reward, pass_rate, hardcode } },
+      data: { rows, summary },
     };
   },
 };
