@@ -10,7 +10,10 @@ const TUTORIAL = {
   common: { tokens: 91, meanRatio: 0.95, clippedShare: 0 },
 } as const;
 
-/** A token is rare where the sampler gave it less than this probability. */
+/**
+ * A token is rare where the sampler gave it less than this probability. One with at least half of it is the likeliest of
+ * its distribution, and cooling makes the likeliest likelier: its ratio cannot exceed 1.
+ */
 const RARE = 0.5;
 
 const VARIANTS = {

@@ -8,6 +8,7 @@ import { DEBUG_BASE } from "../../src/debug/debug_base.ts";
 import type { CheckResult } from "../../src/debug/invariants.ts";
 import type { RunSummary } from "../../src/debug/run_summary.ts";
 import type { SignatureResult } from "../../src/debug/signatures.ts";
+import { EXPOSED } from "../../src/lab/catalogue.ts";
 
 interface Summary {
   readonly seed: number;
@@ -20,40 +21,19 @@ interface MatrixRow {
   readonly checks: readonly CheckResult[];
 }
 
-/** What the two others measured: the tutorial, and the peer with training seed 0 (seeds 1, 2 in brackets). */
-const OTHERS: Readonly<Partial<Record<CatalogueName, readonly [string, string]>>> = {
-  healthy: ["reward 0.19 > 0.66, held-out 0.70", "reward 0.16 > 0.53, held-out 0.78 (0.72, 0.70)"],
-  mask_shift: [
-    "gap 3.75, grad 0.48 > 1.5, held-out 0.47",
-    "gap 3.0, grad 0.64 > 1.6, held-out 0.40 (0.45, 0.25)",
-  ],
-  stale_old_logp: [
-    "exactly 0 and 1; held-out 0.68",
-    "clip_frac 0, ratio_max 1; held-out 0.75 (0.70, 0.75)",
-  ],
-  entropy_sign: [
-    "entropy 0.45 > 0.027, reads > 0.008, held-out 0.20",
-    "entropy 0.41 > 0.02, reads > 0.004, held-out 0.20 (0.20, 0.20)",
-  ],
-  sign_flip: ["reward 0.13 > 0.03, turns > 5.5", "reward 0.09 > 0.016, turns > 5.6"],
-  accum_local: [
-    "gradient error 0.54; held-out 0.65",
-    "gradient error 0.37–0.82; held-out 0.72 (0.45, 0.17)",
-  ],
-  sampler_temp: ["gap 0.075, held-out 0.15", "gap 0.071, held-out 0.23 (0.20, 0.20)"],
-  ref_is_policy: ["identical to no KL", "identical to no KL"],
-  lr_high: [
-    "approx_kl 0.31 (100 ×), malformed 2.9",
-    "approx_kl 0.17 (75 ×; 0.21, 0.30), malformed 6.0",
-  ],
-  length_bias: [
-    "failures 21 > 34 against 16 > 13",
-    "failures 21 > 43 against 16 > 11 (25 > 43, 19 > 18)",
-  ],
-  public_reward: [
-    "reward 0.97, hardcode 0.97, held-out 0.00",
-    "reward 0.98, hardcode 0.98, held-out 0.00 (all three)",
-  ],
+/** What the PyTorch peer measured with training seed 0 (seeds 1, 2 in brackets). */
+const PEER: Readonly<Partial<Record<CatalogueName, string>>> = {
+  healthy: "reward 0.16 > 0.53, held-out 0.78 (0.72, 0.70)",
+  mask_shift: "gap 3.0, grad 0.64 > 1.6, held-out 0.40 (0.45, 0.25)",
+  stale_old_logp: "clip_frac 0, ratio_max 1; held-out 0.75 (0.70, 0.75)",
+  entropy_sign: "entropy 0.41 > 0.02, reads > 0.004, held-out 0.20 (0.20, 0.20)",
+  sign_flip: "reward 0.09 > 0.016, turns > 5.6",
+  accum_local: "gradient error 0.37–0.82; held-out 0.72 (0.45, 0.17)",
+  sampler_temp: "gap 0.071, held-out 0.23 (0.20, 0.20)",
+  ref_is_policy: "identical to no KL",
+  lr_high: "approx_kl 0.17 (75 ×; 0.21, 0.30), malformed 6.0",
+  length_bias: "failures 21 > 43 against 16 > 11 (25 > 43, 19 > 18)",
+  public_reward: "reward 0.98, hardcode 0.98, held-out 0.00 (all three)",
 };
 
 function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -64,7 +44,7 @@ function markdownTable(header: readonly string[], rows: readonly (readonly strin
 function signatureTable(summaries: readonly Summary[]): string {
   const [first] = summaries;
   const rows = first.signatures.map(({ run, claim }, i) => {
-    const [tutorial, peer] = OTHERS[run as CatalogueName] ?? ["–", "–"];
+    const [tutorial, peer] = [EXPOSED, PEER].map((source) => source[run as CatalogueName] ?? "–");
     const ours = summaries.map(({ signatures }) =>
       `${signatures[i].holds ? "holds" : "**does not hold**"}: ${signatures[i].measured}`
     );
