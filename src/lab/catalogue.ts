@@ -57,7 +57,7 @@ const QUICK_RUNS: readonly CatalogueName[] = [
 /** The reward against one that it does not tell apart, one that it does, and the best one. */
 const DRAWN: readonly CatalogueName[] = ["healthy", "mask_shift", "sampler_temp", "public_reward"];
 
-const SHOWN = ["reward", "reads", "entropy", "grad_norm"] as const satisfies MetricName[];
+const SHOWN = ["reward", "reads", "entropy"] as const satisfies MetricName[];
 const SHOWN_OF_VARIANT = [
   "reward",
   "reads",
