@@ -79,7 +79,7 @@ export const RERUN_SPREAD: Experiment = {
     "Weights that are off by 1e-5 move no reward and hardly a gradient norm; another seed moves all of them.",
   tutorial: TUTORIAL,
   variants: {},
-  costSeconds: 6,
+  costSeconds: 16, // Most of it cloning the base agent, which those that follow share.
   run: async (context) => {
     const ours = await measure(context);
     const { again, nudged, otherSeed } = ours;
