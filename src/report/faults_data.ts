@@ -8,7 +8,7 @@ import type { MetricName } from "../debug/metrics.ts";
 import { exists } from "../run/journal.ts";
 import { readJson, runPaths } from "../run/run_directory.ts";
 import type { Point } from "./downsample.ts";
-import { readRun, type RunData } from "./run_data.ts";
+import { readRun, type RunData, runOfRows } from "./run_data.ts";
 
 /** The ten failures of the dashboard, in its order, each with the metric that exposes it. */
 export const TEN_FAILURES = {
@@ -52,15 +52,24 @@ export interface FaultsData {
 /** Name of the file beside the runs. */
 const SUMMARY_NAME = "summary.json";
 
+const signaturesSchema = z.array(z.object({
+  run: z.string(),
+  claim: z.string(),
+  measured: z.string(),
+  holds: z.boolean(),
+})).default([]);
+
 const summarySchema = z.object({
   seed: z.number(),
   runs: z.record(z.string(), z.object({ weightsHash: z.string().default("") })),
-  signatures: z.array(z.object({
-    run: z.string(),
-    claim: z.string(),
-    measured: z.string(),
-    holds: z.boolean(),
-  })).default([]),
+  signatures: signaturesSchema,
+});
+
+/** What the lab's experiment `catalogue` keeps: the rows of every run. */
+const labSchema = z.object({
+  seed: z.number(),
+  runs: z.record(z.string(), z.array(z.record(z.string(), z.unknown())).min(1)),
+  signatures: signaturesSchema,
 });
 
 /** True where a folder is one that `agentrl faults` wrote. */
@@ -92,6 +101,26 @@ export function readFaults(path: string): FaultsData {
     weightsHashes: Object.fromEntries(
       Object.entries(runs).map(([name, { weightsHash }]) => [name, weightsHash]),
     ),
+    signatures,
+  };
+}
+
+/**
+ * The catalogue in the data of the lab's experiment; undefined where they hold none.
+ *
+ * @param path The experiment's file.
+ */
+export function faultsOfLab(data: unknown, path: string): FaultsData | undefined {
+  const result = labSchema.safeParse(data);
+  if (!result.success) return undefined;
+  const { seed, runs, signatures } = result.data;
+  const names = (Object.keys(CATALOGUE) as CatalogueName[])
+    .filter((name) => Object.hasOwn(runs, name));
+  return {
+    path,
+    seed,
+    runs: new Map(names.map((name) => [name, runOfRows(runs[name], { name, path })])),
+    weightsHashes: {},
     signatures,
   };
 }

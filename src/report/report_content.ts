@@ -5,7 +5,7 @@ import { asUserError } from "../run/atomic_file.ts";
 import { exists } from "../run/journal.ts";
 import { readJson, runPaths } from "../run/run_directory.ts";
 import { type BenchData, benchSchema } from "./speed_page.ts";
-import { type FaultsData, isFaultsFolder, readFaults } from "./faults_data.ts";
+import { type FaultsData, faultsOfLab, isFaultsFolder, readFaults } from "./faults_data.ts";
 import { type MatrixData, matrixOfLab, matrixSchema } from "./matrix_page.ts";
 import { readRun, type RunData } from "./run_data.ts";
 
@@ -49,7 +49,13 @@ function addFile(content: ReportContent, path: string): ReportContent | undefine
   const record = readLabRecord(path);
   if (record) {
     const matrix = record.experiment === "matrix" ? matrixOfLab(record.data) : undefined;
-    return { ...content, lab: [...content.lab, record], matrix: matrix ?? content.matrix };
+    const faults = record.experiment === "catalogue" ? faultsOfLab(record.data, path) : undefined;
+    return {
+      ...content,
+      lab: [...content.lab, record],
+      matrix: matrix ?? content.matrix,
+      faults: content.faults ?? faults,
+    };
   }
   const value = readJson(path);
   const matrix = matrixSchema.safeParse(value);

@@ -60,13 +60,13 @@ const episodeSchema = z.object({
 
 const recordSchema = z.object({ reasons: z.array(z.string()) });
 
-function readMetrics(path: string) {
-  const rows = readJournal(path);
+/** Metrics by name from rows of them; `source` is what error sentences call them. */
+function metricsOf(rows: readonly Readonly<Record<string, unknown>>[], source: string) {
   const metrics = new Map<string, Point[]>();
   for (const [index, { step = index, ...values }] of rows.entries()) {
     if (typeof step !== "number") {
       throw new UserError(
-        `Cannot use ${path}, row ${index + 1}: step is ${
+        `Cannot use ${source}, row ${index + 1}: step is ${
           JSON.stringify(step)
         }, but must be a number`,
       );
@@ -114,6 +114,20 @@ function nameOf(path: string): string {
 }
 
 /**
+ * A run of which nothing but its metrics is known.
+ *
+ * @param rows One a step; without a `step` they count from 0.
+ * @throws {UserError} When a step is no number.
+ */
+export function runOfRows(
+  rows: readonly Readonly<Record<string, unknown>>[],
+  { name, path }: { readonly name: string; readonly path: string },
+): RunData {
+  const none = { settings: undefined, checks: [], episodes: [], checkpoints: [], recorded: [] };
+  return { name, path, ...metricsOf(rows, path), ...none };
+}
+
+/**
  * Reads a run.
  *
  * @param path Its folder, or a JSONL file of metrics.
@@ -123,15 +137,14 @@ function nameOf(path: string): string {
 export function readRun(path: string): RunData {
   const name = nameOf(path);
   if (path.endsWith(".jsonl")) {
-    const none = { settings: undefined, checks: [], episodes: [], checkpoints: [], recorded: [] };
-    return { name, path, ...readMetrics(path), ...none };
+    return runOfRows(readJournal(path), { name, path });
   }
   const paths = runPaths(path);
   return {
     name,
     path,
     settings: exists(paths.config) ? readSettings(paths.config) : undefined,
-    ...readMetrics(paths.metrics),
+    ...metricsOf(readJournal(paths.metrics), paths.metrics),
     checks: exists(paths.checks) ? readChecks(paths.checks) : [],
     episodes: exists(paths.episodes) ? readEpisodes(paths.episodes) : [],
     checkpoints: checkpointSteps(path),

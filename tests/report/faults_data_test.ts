@@ -3,6 +3,7 @@ import { assertEquals } from "@std/assert";
 import type { Point } from "../../src/report/downsample.ts";
 import {
   failurePairs,
+  faultsOfLab,
   isFaultsFolder,
   judgeReward,
   lastMean,
@@ -66,4 +67,24 @@ Deno.test("readFaults() pairs failures with their controls, as far as they are t
     );
     assertEquals(pairs.map((pair) => judgeReward(pair).verdict), ["hidden", "worse"]);
   });
+});
+
+Deno.test("faultsOfLab() pairs the runs that the lab's catalogue keeps, and refuses other data", () => {
+  const rows = (
+    reward: number,
+  ) => [{ step: 0, reward, logp_gap: 3 }, { step: 1, reward, logp_gap: 3 }];
+  const data = {
+    seed: 4,
+    runs: { mask_shift: rows(0.25), healthy: rows(0.5), "<b>": rows(1) },
+    signatures: [{ run: "healthy", claim: "gap 0", measured: "0", holds: true }],
+  };
+  const faults = faultsOfLab(data, "catalogue.json");
+  assertEquals(faults?.seed, 4);
+  assertEquals([...faults?.runs.keys() ?? []], ["healthy", "mask_shift"]);
+  assertEquals(faults?.signatures.length, 1);
+  const [pair] = failurePairs(faults!);
+  assertEquals([pair!.name, lastMean(pair!.faulty, "reward")], ["mask_shift", 0.25]);
+  assertEquals(lastMean(pair!.control, "reward"), 0.5);
+  assertEquals(faultsOfLab({ seed: 4, runs: { healthy: [] } }, "catalogue.json"), undefined);
+  assertEquals(faultsOfLab({ rows: [] }, "catalogue.json"), undefined);
 });
