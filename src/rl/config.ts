@@ -27,6 +27,8 @@ export interface TrainConfig {
   readonly problems: number;
   /** Episodes of each task (grouped algorithms only). */
   readonly groupSize: number;
+  /** How often groups of equal rewards are sampled again before the update (grouped algorithms only); 0: never. */
+  readonly resampleRounds: number;
   /** Temperature of the sampler and of the log-probs that are trained. */
   readonly temperature: number;
 
@@ -100,6 +102,7 @@ const trainSchema = z.strictObject({
   episodes: count,
   problems: z.int().min(1).max(20), // The gym has 20 tasks for training.
   groupSize: z.int().min(2).max(4096), // One episode has no group to compare with.
+  resampleRounds: z.int().min(0).max(64),
   temperature: z.number().min(0.01).max(100),
 
   advantageEps: z.number().min(0).max(1),
@@ -140,6 +143,7 @@ export const COMMON_DEFAULTS: Omit<TrainConfig, "algorithm" | "aggregation"> = {
   episodes: 64,
   problems: 8,
   groupSize: 8,
+  resampleRounds: 0,
   temperature: 1,
   advantageEps: 1e-6,
   baselineDecay: 0.9,
@@ -256,7 +260,7 @@ function checkTogether(config: TrainConfig, given: Values): void {
   const { algorithm } = config;
   const { grouped } = ALGORITHMS[algorithm];
   // Setting a key that changes nothing would be a mistake that nobody sees.
-  const foreign = (grouped ? ["episodes"] : ["problems", "groupSize"])
+  const foreign = (grouped ? ["episodes"] : ["problems", "groupSize", "resampleRounds"])
     .find((key) => Object.hasOwn(given, key));
   if (foreign !== undefined) {
     const instead = grouped ? "problems and groupSize" : "episodes";

@@ -20,6 +20,7 @@ import { type ResidentRequest, rolloutResident } from "../rollout/resident.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { type AdvantageOutput, ALGORITHMS } from "./algorithms.ts";
 import { episodesPerStep, type TrainConfig } from "./config.ts";
+import { resampleFlatGroups } from "./dynamic_sampling.ts";
 import { HEALTHY_STAGES, type StageContext, type Stages } from "./stages.ts";
 import { collate, type TrainBatch } from "./train_batch.ts";
 import { UpdateRun } from "./update.ts";
@@ -170,19 +171,26 @@ export class Trainer {
     };
   }
 
-  /** Samples this step's episodes and collates them. */
+  /** Samples this step's episodes, flat groups again where the config says so, and collates them. */
   async sampleBatch(options: { readonly padColumns?: number } = {}): Promise<TrainBatch> {
     const { config, state: { step }, stages } = this;
     const { tasks_B, groupId_B } = this.#drawTasks();
     const { reward, maxTurns, temperature, seed } = config;
-    const trajectories = await stages.sample({
-      gym: this.#gym,
-      tasks_B,
-      maxTurns,
-      reward,
-      temperature,
-      random: { seed, stream: STREAM.sample, step },
-    }, this.context);
+    const sample = (places: readonly number[], round: number) =>
+      stages.sample({
+        gym: this.#gym,
+        tasks_B: places.map((b) => tasks_B[b]),
+        randomIds_B: places.map((b) => round * tasks_B.length + b),
+        maxTurns,
+        reward,
+        temperature,
+        random: { seed, stream: STREAM.sample, step },
+      }, this.context);
+    const trajectories = await resampleFlatGroups(await sample([...tasks_B.keys()], 0), {
+      groupId_B,
+      rounds: config.resampleRounds,
+      resample: sample,
+    });
     const { vocabSize } = this.learner.parameters.config;
     return collate(trajectories, { groupId_B, vocabSize, ...options });
   }
