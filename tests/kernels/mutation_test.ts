@@ -9,6 +9,7 @@ import * as layernorm from "../../src/kernels/layernorm.ts";
 import * as linear from "../../src/kernels/linear.ts";
 import * as logprob from "../../src/kernels/logprob.ts";
 import * as policyLoss from "../../src/kernels/policy_loss.ts";
+import * as sample from "../../src/kernels/sample.ts";
 import { kernelOf } from "../../src/kernels/operands.ts";
 import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
 import { assertHolds, violation } from "./harness.ts";
@@ -46,10 +47,10 @@ for (const mutation of MUTATIONS) {
 }
 
 Deno.test("every kernel has a planted mistake", () => {
-  const modules = [attention, clipAdam, embedding, layernorm, linear, logprob, policyLoss];
+  const modules = [attention, clipAdam, embedding, layernorm, linear, logprob, policyLoss, sample];
   const isSpec = (value: unknown): value is KernelSpec =>
     typeof value === "object" && value !== null && "wgsl" in value;
   const specs = modules.flatMap((module) => Object.values(module).filter(isSpec));
   const missing = specs.filter((spec) => !MUTATIONS.some((mutation) => mutation.spec === spec));
-  assert(specs.length >= 20 && missing.length === 0, missing.map(({ name }) => name).join());
+  assert(specs.length >= 22 && missing.length === 0, missing.map(({ name }) => name).join());
 });
