@@ -50,7 +50,7 @@ function recordLines(record: LabRecord): string[] {
     ...formatTable([["", title], ["", shows]]).map((line) => `  ${line.trimStart()}`),
     ...tables.flatMap(tableLines),
     "",
-    ...checks.map(checkLine),
+    ...checks.flatMap((check) => wrap(checkLine(check), "  holds  ".length)),
     "",
   ];
 }
