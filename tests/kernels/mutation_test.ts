@@ -13,6 +13,7 @@ import * as sample from "../../src/kernels/sample.ts";
 import { kernelOf } from "../../src/kernels/operands.ts";
 import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
 import { assertHolds, violation } from "./harness.ts";
+import { DECODER_MUTATIONS } from "./decoder_mutations.ts";
 import { type Mutation, MUTATIONS } from "./mutations.ts";
 
 /** The same device with the mutated kernel in place of the right one, under each set of overrides that was compiled. */
@@ -36,7 +37,9 @@ function mutantOf(gpu: Gpu, { spec, from, to, mistake }: Mutation): Gpu {
   return mutant;
 }
 
-for (const mutation of MUTATIONS) {
+const ALL = [...MUTATIONS, ...DECODER_MUTATIONS];
+
+for (const mutation of ALL) {
   gpuTest(`${mutation.spec.name}: the tests find that ${mutation.mistake}`, async () => {
     const gpu = await testGpu();
     assertHolds(await mutation.compare(gpu));
@@ -51,6 +54,6 @@ Deno.test("every kernel has a planted mistake", () => {
   const isSpec = (value: unknown): value is KernelSpec =>
     typeof value === "object" && value !== null && "wgsl" in value;
   const specs = modules.flatMap((module) => Object.values(module).filter(isSpec));
-  const missing = specs.filter((spec) => !MUTATIONS.some((mutation) => mutation.spec === spec));
+  const missing = specs.filter((spec) => !ALL.some((mutation) => mutation.spec === spec));
   assert(specs.length >= 22 && missing.length === 0, missing.map(({ name }) => name).join());
 });

@@ -7,7 +7,6 @@ import * as layernorm from "../../src/kernels/layernorm.ts";
 import * as linear from "../../src/kernels/linear.ts";
 import * as logprob from "../../src/kernels/logprob.ts";
 import * as policyLoss from "../../src/kernels/policy_loss.ts";
-import * as sample from "../../src/kernels/sample.ts";
 import {
   compareAttentionBackward,
   compareAttentionDecode,
@@ -28,7 +27,6 @@ import {
 } from "./linear.ts";
 import { compareLogprobBackward, compareLogprobForward } from "./logprob.ts";
 import { comparePolicyLoss } from "./policy_loss.ts";
-import { compareDecoder } from "./sample.ts";
 
 /** A mistake: in the kernel's own text or in one that it shares, `from` becomes `to`. */
 export interface Mutation {
@@ -392,19 +390,5 @@ export const MUTATIONS: readonly Mutation[] = [
     from: "vec4f(params.correction)",
     to: "vec4f(1.0)",
     compare: compareClipAdam(ADAM),
-  },
-  {
-    mistake: "the fused decoder divides no logit by the temperature",
-    spec: sample.ROLLOUT_DECODE,
-    from: "(result[i] + bias) * params.inverse_temperature",
-    to: "(result[i] + bias)",
-    compare: compareDecoder("fused"),
-  },
-  {
-    mistake: "the layered decoder takes the random number of the token before",
-    spec: sample.ROLLOUT_ADVANCE,
-    from: "slot.position + 1u)).x",
-    to: "slot.position)).x",
-    compare: compareDecoder("layered"),
   },
 ];
