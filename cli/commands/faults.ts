@@ -16,7 +16,7 @@ import { compileGym } from "../../src/gym/compiled.ts";
 import { openGym } from "../../src/gym/gym.ts";
 import { asUserError } from "../../src/run/atomic_file.ts";
 import { writeCheckpoint } from "../../src/run/checkpoint.ts";
-import { readJournal } from "../../src/run/journal.ts";
+import { exists, readJournal } from "../../src/run/journal.ts";
 import { stderrProgress } from "../../src/run/progress.ts";
 import { openRunDirectory, runPaths, writeJson } from "../../src/run/run_directory.ts";
 import { readSettings, type RunSettings, writeSettings } from "../../src/run/run_settings.ts";
@@ -26,16 +26,6 @@ import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { adapterName, GPU_FLAGS, openCommands } from "../gpu.ts";
 import { formatColumns } from "../table.ts";
-
-function exists(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw asUserError(error, `Cannot read ${path}`);
-  }
-}
 
 function chosenNames(given: readonly string[]): CatalogueName[] {
   const unknown = given.find((name) => !Object.hasOwn(CATALOGUE, name));

@@ -68,8 +68,8 @@ export const CLIP_ADAM: KernelSpec = {
 /** The default of `override LANES` in the flat kernels. */
 const FLAT_LANES = 64;
 const NORM_LANES = 8;
-/** Entries of one block of gradient_norm: it decides the bits of the norm. */
-const NORM_BLOCK = 4096;
+/** Entries of one block of gradient_norm, four times its `BLOCK4`: it decides the bits of the norm. */
+export const NORM_BLOCK = 4096;
 
 /** A range of parameters, in floats. */
 export interface GradientRange {
