@@ -1,0 +1,35 @@
+/** What every benchmark says about where it ran. */
+import { cpus } from "node:os";
+import type { Gpu } from "../../src/gpu/device.ts";
+import { adapterName } from "../gpu.ts";
+
+/** The flags of `agentrl bench` that suites read. */
+export interface BenchFlags {
+  readonly rounds: number;
+  readonly peer: string;
+}
+
+/** The machine of a measurement; times of two machines are not compared. */
+export interface MachineFacts {
+  readonly adapter: string;
+  readonly cpu: string;
+}
+
+/** The machine as documents name it. */
+export function machineFacts(gpu: Gpu): MachineFacts {
+  const list = cpus();
+  return {
+    adapter: adapterName(gpu),
+    cpu: `${list[0]?.model.trim()}, ${list.length} threads`,
+  };
+}
+
+/** The machine as the first rows of a table of facts. */
+export function machineRows({ adapter, cpu }: MachineFacts): (readonly [string, string])[] {
+  return [["adapter", adapter], ["CPU", cpu]];
+}
+
+/** A time for people: five characters are enough to compare. */
+export function shortMs(ms: number): string {
+  return ms >= 100 ? ms.toFixed(0) : ms.toPrecision(3);
+}
