@@ -25,22 +25,18 @@ var<private> column4: u32;
 fn load_x(at: vec2u) -> vec4f { return textureLoad(h_ND, at); }
 fn load_w(at: vec2u) -> vec4f { return textureLoad(w, at); }
 
-fn logit_gradient(n: u32, entry: u32, product: vec4f) -> vec4f {
+fn entry_gradient(n: u32, entry: u32, product: vec4f) -> vec4f {
   let bias_at = params.weight_offset4 + params.vocab_size * params.width4 + entry / 4u;
   let z = (product + textureLoad(w, operand_flat(bias_at))) * params.inverse_temperature;
-  let result = result_N4[n];
-  let dresult = dresult_N2[n];
   let entries = vec4u(entry, entry + 1u, entry + 2u, entry + 3u);
-  let log_p = z - vec4f(result.z);
-  let p = exp(log_p);
   let is_target = select(vec4f(0.0), vec4f(1.0), entries == vec4u(target_N[n]));
-  let dz = dresult.x * (is_target - p) - dresult.y * (p * (log_p + vec4f(result.y)));
+  let dz = logit_gradient(z, is_target, result_N4[n], dresult_N2[n]);
   return select(vec4f(0.0), dz * params.inverse_temperature, entries < vec4u(params.vocab_size));
 }
 
 fn store_vec4(n: u32, c: u32, sum: vec4f) {
   let at = operand_row(n, params.tile_width4) + vec2u(column4 + c, 0u);
-  textureStore(dz_NC, at, logit_gradient(n, params.first_entry + 4u * (column4 + c), sum));
+  textureStore(dz_NC, at, entry_gradient(n, params.first_entry + 4u * (column4 + c), sum));
 }
 
 @compute @workgroup_size(LANES)

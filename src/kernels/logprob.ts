@@ -1,4 +1,5 @@
 /** Log-prob and entropy of chosen tokens from hidden states and the head, without storing [N, V]; their gradients. */
+import logitGradient from "#shaders/logit_gradient.wgsl" with { type: "text" };
 import logprobBackward from "#shaders/logprob_backward.wgsl" with { type: "text" };
 import logprobForward from "#shaders/logprob_forward.wgsl" with { type: "text" };
 import logprobMerge from "#shaders/logprob_merge.wgsl" with { type: "text" };
@@ -53,7 +54,7 @@ export const LOGPROB_MERGE: KernelSpec = {
 export const LOGPROB_BACKWARD: KernelSpec = {
   name: "logprob_backward",
   wgsl: logprobBackward,
-  shared: [productBlock, productRows],
+  shared: [productBlock, productRows, logitGradient],
   params: [...HEAD_PARAMS, ["first_entry", "u32"], ["tile_width4", "u32"]],
   bindings: [
     operandInput("h_ND"),
@@ -127,10 +128,24 @@ export function addLogprobForward<Size extends LogprobSize>(
       workgroups: [groupsOf(Math.ceil(size.rowCount / 4), PRODUCT_LANES), count],
     }),
   });
+  addLogprobMerge(commands, plan, { segments, result_N4, vocabSize: shape.vocabSize });
+}
+
+/** Adds result_N4 = (log π(target), entropy, lse, 0) from what was summed over each segment of the vocabulary. */
+export function addLogprobMerge<Size extends RowSize>(
+  commands: Commands,
+  plan: Plan<Size>,
+  options: {
+    readonly segments: Tensor;
+    readonly result_N4: Tensor;
+    readonly vocabSize: number;
+  },
+): void {
+  const { segments, result_N4, vocabSize } = options;
   plan.add(kernelOf(commands.gpu, LOGPROB_MERGE), {
     bindings: { segments, result_N4 },
     launch: ({ rowCount }) => ({
-      params: { row_count: rowCount, segment_count: count },
+      params: { row_count: rowCount, segment_count: segmentCount(vocabSize) },
       workgroups: [groupsOf(rowCount, ROW_LANES)],
     }),
   });

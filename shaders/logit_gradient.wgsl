@@ -1,0 +1,8 @@
+// logit_gradient: dlogp·(1[target] − p) − dentropy·p·(log p + H) for four logits over the temperature, shared by kernels
+// that recompute the logits and by those that stored them. Source: the chain rule on log-softmax and on its entropy.
+// `result` is (log-prob, entropy, lse, 0) of the row, `dresult` the gradients of its log-prob and entropy.
+fn logit_gradient(z: vec4f, is_target: vec4f, result: vec4f, dresult: vec2f) -> vec4f {
+  let log_p = z - vec4f(result.z);
+  let p = exp(log_p);
+  return dresult.x * (is_target - p) - dresult.y * (p * (log_p + vec4f(result.y)));
+}
