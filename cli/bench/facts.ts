@@ -1,6 +1,7 @@
 /** What every benchmark says about where it ran. */
 import { cpus } from "node:os";
 import type { Gpu } from "../../src/gpu/device.ts";
+import type { Peak } from "../../src/lab/peak.ts";
 import { adapterName } from "../gpu.ts";
 
 /** The flags of `agentrl bench` that suites read. */
@@ -32,4 +33,28 @@ export function machineRows({ adapter, cpu }: MachineFacts): (readonly [string, 
 /** A time for people: five characters are enough to compare. */
 export function shortMs(ms: number): string {
   return ms >= 100 ? ms.toFixed(0) : ms.toPrecision(3);
+}
+
+/** The peaks that shares of the roofline refer to, as a row of a table of facts. */
+export function peakRow({ gflops, gbPerSecond }: Peak): readonly [string, string] {
+  return [
+    "peak",
+    `${gflops.toFixed(1)} GFLOP/s from registers, ${gbPerSecond.toFixed(1)} GB/s read, ` +
+    "measured in every round; the best counts",
+  ];
+}
+
+/** How often things were measured, as a row of a table of facts. */
+export function roundsRow(rounds: number): readonly [string, string] {
+  return ["rounds", `${rounds}, interleaved; medians`];
+}
+
+/** A share for people: `12 %`. */
+export function percent(share: number): string {
+  return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
+}
+
+/** A count for people: `4,096`. */
+export function grouped(count: number): string {
+  return Math.round(count).toLocaleString("en");
 }

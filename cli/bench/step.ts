@@ -7,7 +7,7 @@ import { stderrProgress } from "../../src/run/progress.ts";
 import type { Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { formatColumns } from "../table.ts";
-import { type BenchFlags, machineFacts, machineRows, shortMs } from "./facts.ts";
+import { type BenchFlags, machineFacts, machineRows, roundsRow, shortMs } from "./facts.ts";
 
 interface CaseResult {
   readonly oursMs: number;
@@ -65,7 +65,7 @@ export async function benchStep(commands: Commands, flags: BenchFlags): Promise<
   const text = [
     ...formatTable([
       ...machineRows(machine),
-      ["rounds", `${flags.rounds}, interleaved; medians`],
+      roundsRow(flags.rounds),
       [
         "a step",
         `${cost.submitsPerStep} submits, ${cost.readbacksPerStep} readbacks, ` +

@@ -3,21 +3,36 @@ import { UserError } from "../../src/core/errors.ts";
 import { suggestName } from "../../src/core/nearest.ts";
 import type { Commands } from "../../src/gpu/commands.ts";
 import type { BenchFlags } from "../bench/facts.ts";
+import { benchGrowth } from "../bench/growth.ts";
 import { benchKernels } from "../bench/kernels.ts";
+import { benchRollout } from "../bench/rollout.ts";
 import { benchStep } from "../bench/step.ts";
+import { benchTrain } from "../bench/train.ts";
 import { defineCommand, type Outcome } from "../command.ts";
 import type { Flags } from "../flags.ts";
 import { GPU_FLAGS, openCommands } from "../gpu.ts";
 
 /** What can be measured, by name: a file each in cli/bench. */
-const SUITES = { kernels: benchKernels, step: benchStep } as const satisfies Record<
+const SUITES = {
+  kernels: benchKernels,
+  rollout: benchRollout,
+  train: benchTrain,
+  growth: benchGrowth,
+  step: benchStep,
+} as const satisfies Record<
   string,
   (commands: Commands, flags: BenchFlags) => Promise<Outcome>
 >;
 
 const BENCH_FLAGS = {
   ...GPU_FLAGS,
-  rounds: { kind: "integer", default: 7, min: 1, max: 1000, help: "measured rounds (step)" },
+  rounds: {
+    kind: "integer",
+    default: 7,
+    min: 1,
+    max: 1000,
+    help: "measured rounds (all but kernels)",
+  },
   peer: { kind: "string", default: "", help: "a program that times the same cases (step)" },
 } as const satisfies Flags;
 

@@ -1,4 +1,4 @@
-/** Summary statistics of a sample: mean, variance, quantiles and the Wilson interval of a rate. */
+/** Summary statistics of a sample: mean, variance, quantiles, the Wilson interval of a rate, the exponent of a growth. */
 
 function requireNonEmpty(what: string, values: ArrayLike<number>): void {
   if (values.length === 0) {
@@ -122,4 +122,33 @@ export function wilsonInterval(successes: number, trials: number): RateInterval 
   const low = successes === 0 ? 0 : Math.max(0, center - halfWidth);
   const high = successes === trials ? 1 : Math.min(1, center + halfWidth);
   return { rate, low, high };
+}
+
+/**
+ * Exponent p of a power law value ∝ size^p: the slope of the least-squares line through the points (ln size, ln value),
+ * Σ (x − x̄)(y − ȳ) / Σ (x − x̄)².
+ *
+ * @param sizes_N What grows, above 0, at least two different ones.
+ * @param values_N What grows with it, above 0; one for each size.
+ * @returns The exponent: 1 where doubling the size doubles the value, 2 where it quadruples it.
+ * @throws {RangeError} When there are fewer than two different sizes, not as many values, or one is not positive.
+ */
+export function growthExponent(sizes_N: readonly number[], values_N: readonly number[]): number {
+  const different = new Set(sizes_N).size;
+  if (different < 2 || sizes_N.length !== values_N.length) {
+    throw new RangeError(
+      `Cannot fit an exponent to ${different} different sizes and ${values_N.length} values: ` +
+        "at least 2 different sizes with one value each are needed",
+    );
+  }
+  const bad = [...sizes_N, ...values_N].find((value) => !(value > 0 && value < Infinity));
+  if (bad !== undefined) {
+    throw new RangeError(
+      `Cannot fit an exponent through ${bad}: sizes and values must be positive and finite`,
+    );
+  }
+  const [x_N, y_N] = [sizes_N.map(Math.log), values_N.map(Math.log)];
+  const [centerX, centerY] = [mean(x_N), mean(y_N)];
+  const spread = x_N.reduce((sum, x) => sum + (x - centerX) ** 2, 0);
+  return x_N.reduce((sum, x, n) => sum + (x - centerX) * (y_N[n] - centerY), 0) / spread;
 }

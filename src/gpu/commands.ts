@@ -200,7 +200,7 @@ export class Commands {
   /**
    * Records work in a pass of its own, with the device's time at its begin and end.
    * @param timestamps Receives the two queries as u64; a buffer of its own with usage QUERY_RESOLVE.
-   * @param record Replays plans; it must not submit, read or copy.
+   * @param record Replays plans; it must not submit or read, and a copy ends the pass.
    */
   timedPass(querySet: GPUQuerySet, timestamps: Tensor, record: () => void): void {
     this.#pass = this.#openEncoder().beginComputePass({

@@ -68,7 +68,7 @@ export async function createTimer(commands: Commands): Promise<Timer> {
  * Times work on the device, without what the host does before and after it.
  *
  * @param timer The clock.
- * @param record Replays plans; it must not submit, read or copy.
+ * @param record Replays plans; it must not submit or read, and a copy ends what is timed.
  * @returns Microseconds from the begin to the end of the pass.
  * @throws {DeviceLostError} When the device is gone; {Error} with the kernel's label when a command failed.
  */

@@ -5,9 +5,10 @@ import { bugFixSpec, DEFAULT_MAX_TURNS } from "../gym/bugfix.ts";
 import { type CompiledGym, compileGym } from "../gym/compiled.ts";
 import { openGym } from "../gym/gym.ts";
 import { TINY_AGENT } from "../model/config.ts";
-import { createParameters, writeParameters } from "../model/parameters.ts";
+import { createParameters, type Parameters, writeParameters } from "../model/parameters.ts";
 import {
   BASE_AGENTS,
+  type BaseAgentName,
   cloneBehaviour,
   CLONING,
   makeBaseAgent,
@@ -15,9 +16,12 @@ import {
 } from "../rl/base_agent.ts";
 import type { AlgorithmName } from "../rl/algorithms.ts";
 import { resolveConfig } from "../rl/config.ts";
+import { HEALTHY_STAGES, type Stages } from "../rl/stages.ts";
 import { Trainer } from "../rl/trainer.ts";
+import type { BugFixInfo } from "../gym/episode_info.ts";
 import { Decoder } from "../rollout/decoder.ts";
 import { rolloutResident } from "../rollout/resident.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
 
 /** One measurement. */
 export interface CaseTiming {
@@ -53,33 +57,42 @@ const BASE_SEED = 0;
 const TRAIN_TASKS = 20;
 const HEALTHY_STEPS = 24;
 
-async function timed(work: () => Promise<number>): Promise<CaseTiming> {
+/** Wall time of some work that returns the tokens it handled. */
+export async function timed(work: () => Promise<number>): Promise<CaseTiming> {
   const start = performance.now();
   const tokens = await work();
   return { ms: performance.now() - start, tokens };
 }
 
 /** A base agent, and a trainer of it that can be set back to the start. */
-interface Bench {
+export interface Bench {
   readonly gym: CompiledGym;
   readonly trainer: Trainer;
   /** Base weights, a fresh optimizer, and nothing left to do on the device. */
   readonly reset: () => Promise<void>;
 }
 
-async function prepareBench(
+/**
+ * Makes a base agent and its trainer.
+ *
+ * @param options.settings Keys of the configuration that differ from the algorithm's defaults.
+ * @param options.stages Stages that also note when they run (default the healthy ones).
+ */
+export async function prepareBench(
   commands: Commands,
   options: {
     readonly gym: CompiledGym;
-    readonly kind: "plain" | "rl";
+    readonly kind: BaseAgentName;
     readonly algorithm: AlgorithmName;
+    readonly settings?: Readonly<Record<string, unknown>>;
+    readonly stages?: Stages;
   },
 ): Promise<Bench> {
-  const { gym, kind, algorithm } = options;
+  const { gym, kind, algorithm, settings = {}, stages = HEALTHY_STAGES } = options;
   const weights_W = await makeBaseAgent(commands, { kind, gym, seed: BASE_SEED });
   const parameters = createParameters(commands, TINY_AGENT, weights_W);
-  const config = resolveConfig({ flags: { algorithm } });
-  const trainer = new Trainer({ commands, parameters, gym, config });
+  const config = resolveConfig({ flags: { algorithm, ...settings } });
+  const trainer = new Trainer({ commands, parameters, gym, config, stages });
   const reset = async () => {
     writeParameters(commands, parameters, weights_W);
     trainer.learner.clearMoments();
@@ -142,6 +155,34 @@ async function trainingCases(
   ];
 }
 
+/** A decoder for episodes of a gym under the default turn budget. */
+export function benchDecoder(
+  commands: Commands,
+  { gym, parameters }: { readonly gym: CompiledGym; readonly parameters: Parameters },
+): Decoder {
+  const { maxEpisodeTokens } = bugFixSpec(gym.taskNames.length, DEFAULT_MAX_TURNS);
+  return new Decoder(commands, parameters, { maxPositions: maxEpisodeTokens });
+}
+
+/** Plays episodes of the training tasks in turn; `round` chooses other random numbers. */
+export function playEpisodes(
+  decoder: Decoder,
+  options: {
+    readonly gym: CompiledGym;
+    readonly episodeCount: number;
+    readonly round: number;
+  },
+): Promise<Trajectory<BugFixInfo>[]> {
+  const { gym, episodeCount, round } = options;
+  return rolloutResident(decoder, {
+    gym,
+    tasks_B: Array.from({ length: episodeCount }, (_, i) => i % TRAIN_TASKS),
+    maxTurns: DEFAULT_MAX_TURNS,
+    reward: "hidden",
+    random: { seed: round, stream: STREAM.experiment },
+  });
+}
+
 /** The case of one rollout, per token. */
 function rolloutCase(
   bench: Bench,
@@ -157,13 +198,7 @@ function rolloutCase(
     run: async (round) => {
       await reset();
       return await timed(async () => {
-        const episodes = await rolloutResident(decoder, {
-          gym,
-          tasks_B: Array.from({ length: episodeCount }, (_, i) => i % TRAIN_TASKS),
-          maxTurns: DEFAULT_MAX_TURNS,
-          reward: "hidden",
-          random: { seed: round, stream: STREAM.experiment },
-        });
+        const episodes = await playEpisodes(decoder, { gym, episodeCount, round });
         return episodes.reduce((sum, { ids }) => sum + ids.length, 0);
       });
     },
@@ -206,8 +241,10 @@ export async function prepareStepBench(
     kind: "rl",
     algorithm: "grpo",
   });
-  const decoder = new Decoder(commands, reinforce.trainer.learner.parameters, {
-    maxPositions: bugFixSpec(reinforce.gym.taskNames.length, DEFAULT_MAX_TURNS).maxEpisodeTokens,
+  const { gym: shown, trainer } = reinforce;
+  const decoder = benchDecoder(commands, {
+    gym: shown,
+    parameters: trainer.learner.parameters,
   });
   return {
     cases: [

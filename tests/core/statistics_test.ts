@@ -1,6 +1,7 @@
 /** Tests of src/core/statistics.ts, pinned by hand values. */
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import {
+  growthExponent,
   mean,
   median,
   quantile,
@@ -59,4 +60,24 @@ Deno.test("wilsonInterval() refuses counts that are no counts", () => {
   assertThrows(() => wilsonInterval(3, 2), RangeError, "3 successes in 2 trials");
   assertThrows(() => wilsonInterval(-1, 2), RangeError);
   assertThrows(() => wilsonInterval(0.5, 2), RangeError);
+});
+
+Deno.test("growthExponent() finds the power that made the values, and averages what is off it", () => {
+  const sizes_N = [16, 32, 64, 128, 256];
+  for (const power of [-1, 0, 0.5, 1, 2]) {
+    const values_N = sizes_N.map((size) => 3 * size ** power);
+    // Sums of five products of logarithms below 16: some ten roundings of 2^-53.
+    assertAlmostEquals(growthExponent(sizes_N, values_N), power, 2 ** -44);
+  }
+  // Logarithms to base 2 (0, 1, 2) and (0, 3, 4): slope ((−1)·0 + 0·3 + 1·4) / 2.
+  assertAlmostEquals(growthExponent([1, 2, 4], [1, 8, 16]), 2, 2 ** -44);
+});
+
+Deno.test("growthExponent() refuses what has no slope", () => {
+  assertThrows(() => growthExponent([], []), RangeError, "0 different sizes");
+  assertThrows(() => growthExponent([8], [1]), RangeError, "at least 2 different sizes");
+  assertThrows(() => growthExponent([8, 8], [1, 2]), RangeError, "1 different sizes");
+  assertThrows(() => growthExponent([1, 2], [1]), RangeError, "1 values");
+  assertThrows(() => growthExponent([1, 2], [0, 1]), RangeError, "through 0");
+  assertThrows(() => growthExponent([1, 2], [1, NaN]), RangeError, "through NaN");
 });
