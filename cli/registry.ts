@@ -63,7 +63,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: () => import("./commands/report.ts"),
   },
   bench: {
-    summary: "how fast kernels run here, after a check that they are right",
+    summary: "how fast kernels, rollouts and training run, and how time grows",
     load: () => import("./commands/bench.ts"),
   },
 };

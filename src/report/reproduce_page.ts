@@ -47,9 +47,7 @@ function commands({ lab, faults, matrix, runs, bench }: ReportContent): string[]
     ...(faults ? [`cli/agentrl faults --seed ${faults.seed}`] : []),
     ...(matrix ? ["cli/agentrl check --matrix --json"] : []),
     ...runs.flatMap(trainCommand),
-    ...(bench.length > 0
-      ? ["cli/agentrl bench kernels --json", "cli/agentrl bench step --json"]
-      : []),
+    ...new Set(bench.map(({ suite }) => `cli/agentrl bench ${suite} --json`)),
   ];
 }
 

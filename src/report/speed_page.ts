@@ -1,7 +1,16 @@
-/** The page about speed: what `agentrl bench` measured, kernels and whole steps. */
+/** The page about speed: what `agentrl bench` measured. */
 import { z } from "zod";
+import {
+  growthPart,
+  growthSchema,
+  machineFacts,
+  rolloutPart,
+  rolloutSchema,
+  trainPart,
+  trainSchema,
+} from "./bench_parts.ts";
 import type { Section } from "./document.ts";
-import { type Html, html, NOTHING } from "./html.ts";
+import { type Html, html, idOf, NOTHING } from "./html.ts";
 import { facts, resultTable } from "./tables.ts";
 
 const kernelsSchema = z.object({
@@ -35,19 +44,8 @@ const stepSchema = z.looseObject({
   reinforce: caseSchema,
 });
 
-/** The document of `agentrl bench kernels --json` or `agentrl bench step --json`. */
-export const benchSchema = z.union([kernelsSchema, stepSchema]);
-
-/** Timings. */
-export type BenchData = z.infer<typeof benchSchema>;
-
-type Kernels = z.infer<typeof kernelsSchema>;
-
-function isKernels(bench: BenchData): bench is Kernels {
-  return "kernels" in bench;
-}
-
-function kernelsPart({ adapter, cpu, rowCount, kernels, updateMs }: Kernels): Html {
+function kernelsPart(bench: z.infer<typeof kernelsSchema>): Html {
+  const { adapter, cpu, rowCount, kernels, updateMs } = bench;
   return html`<h3>Kernels</h3>
 ${
     facts([
@@ -79,13 +77,7 @@ function stepPart(bench: z.infer<typeof stepSchema>): Html {
     return result.success ? [[name, result.data] as const] : [];
   });
   return html`<h3>Steps, runs and rollouts</h3>
-${
-    facts([
-      ["adapter", bench.adapter],
-      ["CPU", bench.cpu],
-      ["rounds", `${bench.rounds}, interleaved; medians`],
-    ])
-  }
+${machineFacts(bench)}
 ${
     resultTable({
       title: "Ours beside the peer program",
@@ -103,6 +95,32 @@ ${
   }`;
 }
 
+/** The document of a suite as the page's part of it. */
+function suite<S extends z.ZodType>(
+  name: string,
+  schema: S,
+  show: (bench: z.output<S>, id: string) => Html,
+) {
+  return schema.transform((bench) => ({
+    /** As in `agentrl bench SUITE`. */
+    suite: name,
+    /** The part; `id` is unique in the document. */
+    show: (id: string) => show(bench, id),
+  }));
+}
+
+/** The documents of `agentrl bench SUITE --json`. That of whole steps has room for any case, so it stands last. */
+export const benchSchema = z.union([
+  suite("kernels", kernelsSchema, kernelsPart),
+  suite("rollout", rolloutSchema, rolloutPart),
+  suite("train", trainSchema, trainPart),
+  suite("growth", growthSchema, growthPart),
+  suite("step", stepSchema, stepPart),
+]);
+
+/** What a suite measured. */
+export type BenchData = z.infer<typeof benchSchema>;
+
 /**
  * The page.
  *
@@ -114,7 +132,7 @@ export function speedPage(benches: readonly BenchData[]): Section {
     title: "Speed",
     body:
       html`<p>Absolute times belong to the machine that is named; ratios were measured in one sitting, interleaved.</p>
-${benches.map((bench) => isKernels(bench) ? kernelsPart(bench) : stepPart(bench))}
+${benches.map(({ suite, show }, i) => show(idOf("speed", suite, i)))}
 ${NOTHING}`,
   };
 }
