@@ -67,7 +67,7 @@ export function machineFacts(
 
 function peakFact({ gflops, gbPerSecond }: z.infer<typeof peakSchema>) {
   const text = `${formatNumber(gflops)} GFLOP/s from registers, ${formatNumber(gbPerSecond)} GB/s`;
-  return ["peak, measured in the same sitting", text] as const;
+  return ["peak", text] as const;
 }
 
 /** Rollouts by the number of their episodes. */
