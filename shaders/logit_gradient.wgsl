@@ -1,6 +1,6 @@
-// logit_gradient: dlogp·(1[target] − p) − dentropy·p·(log p + H) for four logits over the temperature, shared by kernels
-// that recompute the logits and by those that stored them. Source: the chain rule on log-softmax and on its entropy.
-// `result` is (log-prob, entropy, lse, 0) of the row, `dresult` the gradients of its log-prob and entropy.
+// logit_gradient: dlogp·(1[target] − p) − dentropy·p·(log p + H) for four logits z over the temperature, shared by
+// kernels that recompute the logits and by kernels that stored them. `result` is (log-prob, entropy H, lse, 0) of the
+// row, `dresult` the gradients of its log-prob and entropy. Source: the chain rule on log-softmax and on its entropy.
 fn logit_gradient(z: vec4f, is_target: vec4f, result: vec4f, dresult: vec2f) -> vec4f {
   let log_p = z - vec4f(result.z);
   let p = exp(log_p);

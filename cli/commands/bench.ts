@@ -5,6 +5,7 @@ import type { Commands } from "../../src/gpu/commands.ts";
 import type { BenchFlags } from "../bench/facts.ts";
 import { benchGrowth } from "../bench/growth.ts";
 import { benchKernels } from "../bench/kernels.ts";
+import { benchLogprob } from "../bench/logprob.ts";
 import { benchRollout } from "../bench/rollout.ts";
 import { benchStep } from "../bench/step.ts";
 import { benchTrain } from "../bench/train.ts";
@@ -18,6 +19,7 @@ const SUITES = {
   rollout: benchRollout,
   train: benchTrain,
   growth: benchGrowth,
+  logprob: benchLogprob,
   step: benchStep,
 } as const satisfies Record<
   string,
@@ -33,7 +35,11 @@ const BENCH_FLAGS = {
     max: 1000,
     help: "measured rounds (all but kernels)",
   },
-  peer: { kind: "string", default: "", help: "a program that times the same cases (step)" },
+  peer: {
+    kind: "string",
+    default: "",
+    help: "a program that times the same cases (step, logprob)",
+  },
 } as const satisfies Flags;
 
 /** The command `bench`. */

@@ -10,7 +10,7 @@ import { kernelOf, operandInput, output } from "../kernels/operands.ts";
 import { type KernelCase, timeKernel } from "./kernel_bench.ts";
 
 /** Chains of multiply-adds in registers. */
-const PEAK_MULTIPLY_ADD: KernelSpec = {
+export const PEAK_MULTIPLY_ADD: KernelSpec = {
   name: "peak_multiply_add",
   wgsl: peakMultiplyAddWgsl,
   shared: [],
@@ -20,7 +20,7 @@ const PEAK_MULTIPLY_ADD: KernelSpec = {
 };
 
 /** Sums over a large operand. */
-const PEAK_READ: KernelSpec = {
+export const PEAK_READ: KernelSpec = {
   name: "peak_read",
   wgsl: peakReadWgsl,
   shared: [],

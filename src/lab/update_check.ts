@@ -13,6 +13,7 @@ import {
   type TinyAgentShape,
 } from "../reference/tiny_agent.ts";
 import type { UpdatePass } from "./update_pass.ts";
+import { largestDifference } from "./vectors.ts";
 
 /** How far f32 may be off float64; a plain f32 run of the golden batch gets 4e-6 and 8e-7. */
 export const UPDATE_TOLERANCE = {
@@ -112,16 +113,6 @@ function referenceResults(pass: UpdatePass, rows: readonly number[]) {
   const gradient = tinyAgentBackward(named, { shape, tokens, activations, dlogits_NV });
   const gradient_W = Float64Array.from(Object.keys(named).flatMap((name) => [...gradient[name]]));
   return { logp_N, entropy_N, logits_NV, gradient_W };
-}
-
-function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
-  let largest = 0;
-  // A NaN must not get lost: it compares as neither larger nor smaller.
-  for (let i = 0; i < a.length; i++) {
-    const difference = Math.abs(a[i] - b[i]);
-    if (!(difference <= largest)) largest = difference;
-  }
-  return largest;
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Geometry of gradients: dot product, norm, cosine and relative error in float64. */
+/** Geometry of gradients: dot product, norm, cosine and errors in float64. */
 import { requireSizes } from "../reference/shape.ts";
 
 /**
@@ -26,4 +26,15 @@ export function cosine(a_W: ArrayLike<number>, b_W: ArrayLike<number>): number {
 export function relativeError(estimate_W: ArrayLike<number>, exact_W: ArrayLike<number>): number {
   const difference_W = Float64Array.from(exact_W, (exact, w) => estimate_W[w] - exact);
   return norm(difference_W) / norm(exact_W);
+}
+
+/** The largest absolute difference of two entries; NaN where an entry is NaN. */
+export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  let largest = 0;
+  // A NaN must not get lost: it compares as neither larger nor smaller.
+  for (let i = 0; i < a.length; i++) {
+    const difference = Math.abs(a[i] - b[i]);
+    if (!(difference <= largest)) largest = difference;
+  }
+  return largest;
 }

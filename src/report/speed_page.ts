@@ -11,6 +11,7 @@ import {
 } from "./bench_parts.ts";
 import type { Section } from "./document.ts";
 import { type Html, html, idOf, NOTHING } from "./html.ts";
+import { logprobPart, logprobSchema } from "./logprob_part.ts";
 import { facts, resultTable } from "./tables.ts";
 
 const kernelsSchema = z.object({
@@ -115,6 +116,7 @@ export const benchSchema = z.union([
   suite("rollout", rolloutSchema, rolloutPart),
   suite("train", trainSchema, trainPart),
   suite("growth", growthSchema, growthPart),
+  suite("logprob", logprobSchema, logprobPart),
   suite("step", stepSchema, stepPart),
 ]);
 

@@ -3,13 +3,14 @@ import { z } from "zod";
 import { UserError } from "../core/errors.ts";
 
 const readySchema = z.object({ ready: z.literal(true), threads: z.number() });
-const answerSchema = z.object({
+/** What else a peer says of a case is handed on as it is. */
+const answerSchema = z.looseObject({
   case: z.string(),
   ms: z.number().positive(),
   tokens: z.number().min(0),
 });
 
-/** One answer: milliseconds of the case, and its tokens (0 where they are not counted). */
+/** One answer: milliseconds of the case, its tokens (0 where they are not counted), and what the case has besides. */
 export type PeerAnswer = z.infer<typeof answerSchema>;
 
 /** See the file's head; end it with `close`. */

@@ -1,5 +1,5 @@
 /** Tests of `agentrl bench` as a child process. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { agentrl, assertRefused } from "./command_line.ts";
 
 Deno.test("agentrl bench kernels names adapter and CPU, checks, and times every kernel in 80 columns", async () => {
@@ -28,4 +28,11 @@ Deno.test("agentrl bench kernels --json prints one document with a rate for each
 Deno.test("agentrl bench refuses an unknown benchmark", async () => {
   const sentence = /unknown benchmark "kernel": did you mean "kernels"\?/;
   assertRefused(await agentrl(["bench", "kernel"]), { code: 2, sentence });
+});
+
+Deno.test("agentrl bench logprob refuses a peer that does not start before it measures", async () => {
+  const { code, stdout, stderr } = await agentrl(["bench", "logprob", "--peer", "missing.py"]);
+  assertEquals([code, stdout], [2, ""], stderr);
+  // What Python says of it stands before the sentence; the second form is for machines without Python.
+  assertMatch(stderr, /The peer missing\.py did not say|Cannot start the peer missing\.py/);
 });
