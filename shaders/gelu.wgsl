@@ -1,5 +1,7 @@
 // gelu: the tanh approximation, x·σ(2u) with u = √(2/π)·(x + 0.044715·x³), since 1 + tanh(u) = 2σ(2u).
-// Written with exp because tanh differs between implementations. Source: Hendrycks and Gimpel 2016, section 2.
+// Written with exp because tanh differs between implementations. A kernel takes the value or the derivative, not both:
+// compilers share their terms, round the value otherwise, and decoder and trainer would no longer have the same bits.
+// Source: Hendrycks and Gimpel 2016, section 2.
 const GELU_SCALE = 0.7978845608028654;
 const GELU_CUBIC = 0.044715;
 

@@ -4,7 +4,7 @@
 //   w           [W]         in   all parameters; head [V, D] at vec4 weight_offset4, its bias [V] right behind it
 //   target_N    [N]         in   the chosen token of each row
 //   segments    [S, N, 4]   out  (m, sum, moment, chosen z or -1e30), merged by logprob_merge
-// One invocation owns 4 rows and one segment; entries ascend. The segment's length is fixed: it decides the bits.
+// One invocation owns a block of rows and a segment; entries ascend. The length of a segment decides the bits.
 // Reference: src/reference/logprob.ts. Source: Milakov and Gimelshein 2018.
 struct Params { row_count: u32, width4: u32, vocab_size: u32, weight_offset4: u32, inverse_temperature: f32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -14,9 +14,9 @@ struct Params { row_count: u32, width4: u32, vocab_size: u32, weight_offset4: u3
 @group(0) @binding(4) var<storage, read_write> segments: array<vec4f>;
 
 override LANES: u32 = 16;
-var<private> softmax: array<OnlineSoftmax, 4>;
-var<private> chosen: array<f32, 4>;
-var<private> targets: array<u32, 4>;
+var<private> softmax: array<OnlineSoftmax, BLOCK_ROWS>;
+var<private> chosen: array<f32, BLOCK_ROWS>;
+var<private> targets: array<u32, BLOCK_ROWS>;
 var<private> column0: u32;
 var<private> bias: array<vec4f, 4>;
 var<private> row0: u32;
@@ -43,10 +43,10 @@ fn store_vec4(n: u32, c: u32, sum: vec4f) {
 
 @compute @workgroup_size(LANES)
 fn logprob_forward(@builtin(global_invocation_id) id: vec3u) {
-  row0 = 4u * id.x;
+  row0 = BLOCK_ROWS * id.x;
   if (row0 >= params.row_count) { return; }
   set_rows(row0, params.row_count, params.width4);
-  for (var r = 0u; r < 4u; r++) {
+  for (var r = 0u; r < BLOCK_ROWS; r++) { // unrolled
     softmax[r] = empty_softmax();
     chosen[r] = -1e30;
     targets[r] = target_N[min(row0 + r, params.row_count - 1u)];
@@ -62,7 +62,7 @@ fn logprob_forward(@builtin(global_invocation_id) id: vec3u) {
     accumulate_rows(params.width4);
     store_block(row0, params.row_count);
   }
-  for (var r = 0u; r < 4u; r++) {
+  for (var r = 0u; r < BLOCK_ROWS; r++) { // unrolled
     if (row0 + r < params.row_count) {
       segments[id.y * params.row_count + row0 + r] =
         vec4f(softmax[r].maximum, softmax[r].sum, softmax[r].moment, chosen[r]);

@@ -4,107 +4,56 @@
 var<private> weight_block: array<vec4f, 32>;
 var<private> bias_block: array<vec4f, 4>;
 
+// Rows that an iteration adds to each sum, one after the other, so that a sum moves between registers and memory once
+// for all of them. Rows beyond the end repeat the last one with a weight of 0.
+const ROW_STEP = 2u;
+
 fn accumulate_weights(first_row: u32, end_row: u32, dy_width4: u32, dy_column4: u32, x_width4: u32, x_column4: u32) {
-  weight_block[0] = vec4f(0.0);
-  weight_block[1] = vec4f(0.0);
-  weight_block[2] = vec4f(0.0);
-  weight_block[3] = vec4f(0.0);
-  weight_block[4] = vec4f(0.0);
-  weight_block[5] = vec4f(0.0);
-  weight_block[6] = vec4f(0.0);
-  weight_block[7] = vec4f(0.0);
-  weight_block[8] = vec4f(0.0);
-  weight_block[9] = vec4f(0.0);
-  weight_block[10] = vec4f(0.0);
-  weight_block[11] = vec4f(0.0);
-  weight_block[12] = vec4f(0.0);
-  weight_block[13] = vec4f(0.0);
-  weight_block[14] = vec4f(0.0);
-  weight_block[15] = vec4f(0.0);
-  weight_block[16] = vec4f(0.0);
-  weight_block[17] = vec4f(0.0);
-  weight_block[18] = vec4f(0.0);
-  weight_block[19] = vec4f(0.0);
-  weight_block[20] = vec4f(0.0);
-  weight_block[21] = vec4f(0.0);
-  weight_block[22] = vec4f(0.0);
-  weight_block[23] = vec4f(0.0);
-  weight_block[24] = vec4f(0.0);
-  weight_block[25] = vec4f(0.0);
-  weight_block[26] = vec4f(0.0);
-  weight_block[27] = vec4f(0.0);
-  weight_block[28] = vec4f(0.0);
-  weight_block[29] = vec4f(0.0);
-  weight_block[30] = vec4f(0.0);
-  weight_block[31] = vec4f(0.0);
-  bias_block[0] = vec4f(0.0);
-  bias_block[1] = vec4f(0.0);
-  bias_block[2] = vec4f(0.0);
-  bias_block[3] = vec4f(0.0);
-  for (var n = first_row; n < end_row; n++) {
-    let x_at = operand_row(n, x_width4) + vec2u(x_column4, 0u);
-    let dy_at = operand_row(n, dy_width4);
-    let x0 = load_x(x_at);
-    let x1 = load_x(x_at + vec2u(1u, 0u));
-    let dy0 = load_dy(dy_at + vec2u(min(dy_column4 + 0u, dy_width4 - 1u), 0u));
-    bias_block[0] += dy0;
-    weight_block[0] = fma(vec4f(dy0.x), x0, weight_block[0]);
-    weight_block[1] = fma(vec4f(dy0.x), x1, weight_block[1]);
-    weight_block[2] = fma(vec4f(dy0.y), x0, weight_block[2]);
-    weight_block[3] = fma(vec4f(dy0.y), x1, weight_block[3]);
-    weight_block[4] = fma(vec4f(dy0.z), x0, weight_block[4]);
-    weight_block[5] = fma(vec4f(dy0.z), x1, weight_block[5]);
-    weight_block[6] = fma(vec4f(dy0.w), x0, weight_block[6]);
-    weight_block[7] = fma(vec4f(dy0.w), x1, weight_block[7]);
-    let dy1 = load_dy(dy_at + vec2u(min(dy_column4 + 1u, dy_width4 - 1u), 0u));
-    bias_block[1] += dy1;
-    weight_block[8] = fma(vec4f(dy1.x), x0, weight_block[8]);
-    weight_block[9] = fma(vec4f(dy1.x), x1, weight_block[9]);
-    weight_block[10] = fma(vec4f(dy1.y), x0, weight_block[10]);
-    weight_block[11] = fma(vec4f(dy1.y), x1, weight_block[11]);
-    weight_block[12] = fma(vec4f(dy1.z), x0, weight_block[12]);
-    weight_block[13] = fma(vec4f(dy1.z), x1, weight_block[13]);
-    weight_block[14] = fma(vec4f(dy1.w), x0, weight_block[14]);
-    weight_block[15] = fma(vec4f(dy1.w), x1, weight_block[15]);
-    let dy2 = load_dy(dy_at + vec2u(min(dy_column4 + 2u, dy_width4 - 1u), 0u));
-    bias_block[2] += dy2;
-    weight_block[16] = fma(vec4f(dy2.x), x0, weight_block[16]);
-    weight_block[17] = fma(vec4f(dy2.x), x1, weight_block[17]);
-    weight_block[18] = fma(vec4f(dy2.y), x0, weight_block[18]);
-    weight_block[19] = fma(vec4f(dy2.y), x1, weight_block[19]);
-    weight_block[20] = fma(vec4f(dy2.z), x0, weight_block[20]);
-    weight_block[21] = fma(vec4f(dy2.z), x1, weight_block[21]);
-    weight_block[22] = fma(vec4f(dy2.w), x0, weight_block[22]);
-    weight_block[23] = fma(vec4f(dy2.w), x1, weight_block[23]);
-    let dy3 = load_dy(dy_at + vec2u(min(dy_column4 + 3u, dy_width4 - 1u), 0u));
-    bias_block[3] += dy3;
-    weight_block[24] = fma(vec4f(dy3.x), x0, weight_block[24]);
-    weight_block[25] = fma(vec4f(dy3.x), x1, weight_block[25]);
-    weight_block[26] = fma(vec4f(dy3.y), x0, weight_block[26]);
-    weight_block[27] = fma(vec4f(dy3.y), x1, weight_block[27]);
-    weight_block[28] = fma(vec4f(dy3.z), x0, weight_block[28]);
-    weight_block[29] = fma(vec4f(dy3.z), x1, weight_block[29]);
-    weight_block[30] = fma(vec4f(dy3.w), x0, weight_block[30]);
-    weight_block[31] = fma(vec4f(dy3.w), x1, weight_block[31]);
+  for (var i = 0u; i < 32u; i++) { // unrolled
+    weight_block[i] = vec4f(0.0);
+  }
+  for (var o = 0u; o < 4u; o++) { // unrolled
+    bias_block[o] = vec4f(0.0);
+  }
+  for (var n = first_row; n < end_row; n += ROW_STEP) {
+    var x: array<vec4f, 2u * ROW_STEP>;
+    var dy_at: array<vec2u, ROW_STEP>;
+    var weight: array<f32, ROW_STEP>;
+    for (var i = 0u; i < ROW_STEP; i++) { // unrolled
+      let row = min(n + i, end_row - 1u);
+      let x_at = operand_row(row, x_width4) + vec2u(x_column4, 0u);
+      x[2u * i] = load_x(x_at);
+      x[2u * i + 1u] = load_x(x_at + vec2u(1u, 0u));
+      dy_at[i] = operand_row(row, dy_width4);
+      weight[i] = f32(n + i < end_row);
+    }
+    for (var o = 0u; o < 4u; o++) { // unrolled
+      let column = vec2u(min(dy_column4 + o, dy_width4 - 1u), 0u);
+      var dy: array<vec4f, ROW_STEP>;
+      var bias = bias_block[o];
+      for (var i = 0u; i < ROW_STEP; i++) { // unrolled
+        dy[i] = weight[i] * load_dy(dy_at[i] + column);
+        bias += dy[i];
+      }
+      bias_block[o] = bias;
+      for (var j = 0u; j < 4u; j++) { // unrolled
+        for (var c = 0u; c < 2u; c++) { // unrolled
+          var sum = weight_block[8u * o + 2u * j + c];
+          for (var i = 0u; i < ROW_STEP; i++) { // unrolled
+            sum = fma(vec4f(dy[i][j]), x[2u * i + c], sum);
+          }
+          weight_block[8u * o + 2u * j + c] = sum;
+        }
+      }
+    }
   }
 }
 
 // Hands every output of the block that exists to the kernel's store_weight(output, columns 0..3, columns 4..7).
 fn store_weights(output0: u32, output_count: u32) {
-  if (output0 + 0u < output_count) { store_weight(output0 + 0u, weight_block[0], weight_block[1]); }
-  if (output0 + 1u < output_count) { store_weight(output0 + 1u, weight_block[2], weight_block[3]); }
-  if (output0 + 2u < output_count) { store_weight(output0 + 2u, weight_block[4], weight_block[5]); }
-  if (output0 + 3u < output_count) { store_weight(output0 + 3u, weight_block[6], weight_block[7]); }
-  if (output0 + 4u < output_count) { store_weight(output0 + 4u, weight_block[8], weight_block[9]); }
-  if (output0 + 5u < output_count) { store_weight(output0 + 5u, weight_block[10], weight_block[11]); }
-  if (output0 + 6u < output_count) { store_weight(output0 + 6u, weight_block[12], weight_block[13]); }
-  if (output0 + 7u < output_count) { store_weight(output0 + 7u, weight_block[14], weight_block[15]); }
-  if (output0 + 8u < output_count) { store_weight(output0 + 8u, weight_block[16], weight_block[17]); }
-  if (output0 + 9u < output_count) { store_weight(output0 + 9u, weight_block[18], weight_block[19]); }
-  if (output0 + 10u < output_count) { store_weight(output0 + 10u, weight_block[20], weight_block[21]); }
-  if (output0 + 11u < output_count) { store_weight(output0 + 11u, weight_block[22], weight_block[23]); }
-  if (output0 + 12u < output_count) { store_weight(output0 + 12u, weight_block[24], weight_block[25]); }
-  if (output0 + 13u < output_count) { store_weight(output0 + 13u, weight_block[26], weight_block[27]); }
-  if (output0 + 14u < output_count) { store_weight(output0 + 14u, weight_block[28], weight_block[29]); }
-  if (output0 + 15u < output_count) { store_weight(output0 + 15u, weight_block[30], weight_block[31]); }
+  for (var o = 0u; o < 16u; o++) { // unrolled
+    if (output0 + o < output_count) {
+      store_weight(output0 + o, weight_block[2u * o], weight_block[2u * o + 1u]);
+    }
+  }
 }

@@ -3,7 +3,7 @@
 //   angles_TK    [T, K]               in      (cos, sin) of each pair at each position
 //   cache        [S, L, T, 2, D]      in out  keys (rotated, interleaved) and values of each slot
 //   slots        [S]                  in out  see slots.wgsl, as are gym, episodes, queue and records
-// A block of 4 slots × 16 columns per invocation; the sums run as in the training kernels, whose functions are shared,
+// A block of slots × 16 columns per invocation; the sums run as in the training kernels, whose functions are shared,
 // so that sampled log-probs have the trainer's bits. Reference: src/reference/tiny_agent.ts and sample.ts.
 // Source: Vaswani et al. 2017; continuous batching: Yu et al. 2022 (Orca).
 struct Params {
@@ -37,11 +37,13 @@ const SLOTS = 8u;
 // Regions, each slot-major: hidden states x, normalized rows (or attention output), scratch.
 var<workgroup> memory: array<vec4f, MEMORY4>;
 var<workgroup> here: array<Slot, SLOTS>;
-var<workgroup> live: u32;
+// Slots with the running ones first, and how many those are: finished episodes cost nothing.
+var<workgroup> order: array<u32, SLOTS>;
+var<workgroup> live_count: u32;
 var<private> lane: u32;
 var<private> first_slot: u32;
-var<private> result: array<vec4f, 16>;
-var<private> unit_slot: u32;
+var<private> live: u32;
+var<private> unit_place: u32;
 var<private> unit_column: u32;
 var<private> logits_at: u32;
 var<private> input_at: u32;
@@ -94,30 +96,33 @@ fn load_query(c: u32) -> vec4f { return memory[query_at + c]; }
 fn store_output(c: u32, value: vec4f) { memory[output_at + c] = value; }
 
 fn attend_all(layer: u32) {
-  for (var unit = lane; unit < SLOTS * HEADS; unit += LANES) {
-    let r = unit / HEADS;
+  for (var unit = lane; unit < live * HEADS; unit += LANES) {
+    let r = order[unit / HEADS];
     let head_column4 = (unit % HEADS) * HEAD_WIDTH4;
-    if (here[r].status == SLOT_RUNNING) {
-      query_at = scratch_at(r) + head_column4;
-      output_at = normed_at(r) + head_column4;
-      cache_at = cache_start(r, layer) + head_column4;
-      begin_attention();
-      for (var j = 0u; j <= here[r].position; j++) {
-        attend(j, params.scale);
-      }
-      finish_attention();
+    query_at = scratch_at(r) + head_column4;
+    output_at = normed_at(r) + head_column4;
+    cache_at = cache_start(r, layer) + head_column4;
+    begin_attention();
+    for (var j = 0u; j <= here[r].position; j++) {
+      attend(j, params.scale);
     }
+    finish_attention();
   }
 }
 
-// One block of a product: 4 slots × 16 columns of rows · Wᵀ, to result[4i + c] for slot i and columns 4c..4c+3.
+// Blocks of BLOCK_ROWS slots that hold all live ones.
+fn slot_blocks() -> u32 {
+  return (live + BLOCK_ROWS - 1u) / BLOCK_ROWS;
+}
+
+// One block of a product: BLOCK_ROWS slots × 16 columns of rows · Wᵀ.
 // is_rotated interleaves the pairs of queries and keys, whose columns come before 8·WIDTH4 (see rotary.wgsl).
 fn multiply_block(unit: u32, columns: u32, offset4: u32, width4: u32, rows: vec2u, is_rotated: bool) {
-  unit_slot = 4u * (unit % (SLOTS / 4u));
-  unit_column = 16u * (unit / (SLOTS / 4u));
+  unit_place = BLOCK_ROWS * (unit % slot_blocks());
+  unit_column = 16u * (unit / slot_blocks());
   let k = 4u * HEAD_WIDTH4;
-  for (var i = 0u; i < 4u; i++) {
-    row_at[i] = vec2u(rows.x + (unit_slot + i) * rows.y, 0u);
+  for (var i = 0u; i < BLOCK_ROWS; i++) { // unrolled
+    row_at[i] = vec2u(rows.x + order[unit_place + i] * rows.y, 0u);
   }
   for (var i = 0u; i < 16u; i++) {
     let c = min(unit_column + i, columns - 1u);
@@ -126,11 +131,10 @@ fn multiply_block(unit: u32, columns: u32, offset4: u32, width4: u32, rows: vec2
   }
   clear_block();
   accumulate_rows(width4);
-  keep_block();
 }
 
 fn unit_count(columns: u32) -> u32 {
-  return (SLOTS / 4u) * ((columns + 15u) / 16u);
+  return slot_blocks() * ((columns + 15u) / 16u);
 }
 
 // Where rows of a region start, and how far apart they are.
@@ -141,15 +145,17 @@ fn scratch_rows() -> vec2u { return vec2u(scratch_at(0u), SCRATCH4); }
 fn multiply_qkv(layer: u32, offset4: u32) {
   for (var unit = lane; unit < unit_count(12u * WIDTH4); unit += LANES) {
     multiply_block(unit, 12u * WIDTH4, offset4, WIDTH4, normed_rows(), true);
-    for (var i = 0u; i < 16u; i++) {
-      let r = unit_slot + i / 4u;
-      let column4 = unit_column / 4u + i % 4u;
-      let position = here[r].position;
-      let angles = angles_TK[position * HEAD_WIDTH4 + column4 % HEAD_WIDTH4];
-      let value = select(result[i], rotate_pairs(result[i], angles), column4 < 2u * WIDTH4);
-      memory[scratch_at(r) + column4] = value;
-      if (column4 >= WIDTH4 && here[r].status == SLOT_RUNNING) {
-        cache[cache_start(r, layer) + 2u * position * WIDTH4 + (column4 - WIDTH4)] = value;
+    for (var i = 0u; i < BLOCK_ROWS; i++) { // unrolled
+      let r = order[unit_place + i];
+      let angles_at = here[r].position * HEAD_WIDTH4;
+      let keys_at = cache_start(r, layer) + 2u * here[r].position * WIDTH4 - WIDTH4;
+      let is_running = unit_place + i < live;
+      for (var c = 0u; c < 4u; c++) { // unrolled
+        let column4 = unit_column / 4u + c;
+        let rotated = rotate_pairs(block[4u * i + c], angles_TK[angles_at + column4 % HEAD_WIDTH4]);
+        let value = select(block[4u * i + c], rotated, column4 < 2u * WIDTH4);
+        memory[scratch_at(r) + column4] = value;
+        if (column4 >= WIDTH4 && is_running) { cache[keys_at + column4] = value; }
       }
     }
   }
@@ -158,10 +164,12 @@ fn multiply_qkv(layer: u32, offset4: u32) {
 fn multiply_residual(offset4: u32, width4: u32, rows: vec2u) {
   for (var unit = lane; unit < unit_count(4u * WIDTH4); unit += LANES) {
     multiply_block(unit, 4u * WIDTH4, offset4, width4, rows, false);
-    for (var i = 0u; i < 16u; i++) {
-      let column4 = unit_column / 4u + i % 4u;
+    for (var c = 0u; c < 4u; c++) { // unrolled
+      let column4 = unit_column / 4u + c;
       let bias = load_parameter(offset4 + 4u * WIDTH4 * width4 + column4);
-      memory[x_at(unit_slot + i / 4u) + column4] += result[i] + bias;
+      for (var i = 0u; i < BLOCK_ROWS; i++) { // unrolled
+        memory[x_at(order[unit_place + i]) + column4] += block[4u * i + c] + bias;
+      }
     }
   }
 }
@@ -169,10 +177,12 @@ fn multiply_residual(offset4: u32, width4: u32, rows: vec2u) {
 fn multiply_gelu(offset4: u32) {
   for (var unit = lane; unit < unit_count(4u * FEED4); unit += LANES) {
     multiply_block(unit, 4u * FEED4, offset4, WIDTH4, normed_rows(), false);
-    for (var i = 0u; i < 16u; i++) {
-      let column4 = unit_column / 4u + i % 4u;
+    for (var c = 0u; c < 4u; c++) { // unrolled
+      let column4 = unit_column / 4u + c;
       let bias = load_parameter(offset4 + 4u * FEED4 * WIDTH4 + column4);
-      memory[scratch_at(unit_slot + i / 4u) + column4] = gelu(result[i] + bias);
+      for (var i = 0u; i < BLOCK_ROWS; i++) { // unrolled
+        memory[scratch_at(order[unit_place + i]) + column4] = gelu(block[4u * i + c] + bias);
+      }
     }
   }
 }
@@ -180,34 +190,16 @@ fn multiply_gelu(offset4: u32) {
 fn multiply_logits(offset4: u32) {
   for (var unit = lane; unit < unit_count(VOCAB); unit += LANES) {
     multiply_block(unit, VOCAB, offset4, WIDTH4, normed_rows(), false);
-    for (var i = 0u; i < 16u; i++) {
-      let column4 = unit_column / 4u + i % 4u;
+    for (var c = 0u; c < 4u; c++) { // unrolled
+      let column4 = unit_column / 4u + c;
       if (4u * column4 < VOCAB) {
         let bias = load_parameter(offset4 + VOCAB * WIDTH4 + column4);
-        memory[scratch_at(unit_slot + i / 4u) + column4] = (result[i] + bias) * params.inverse_temperature;
+        for (var i = 0u; i < BLOCK_ROWS; i++) { // unrolled
+          memory[scratch_at(order[unit_place + i]) + column4] = (block[4u * i + c] + bias) * params.inverse_temperature;
+        }
       }
     }
   }
-}
-
-// Copies the block, so that a loop over rows does not keep the block itself in memory.
-fn keep_block() {
-  result[0] = block[0];
-  result[1] = block[1];
-  result[2] = block[2];
-  result[3] = block[3];
-  result[4] = block[4];
-  result[5] = block[5];
-  result[6] = block[6];
-  result[7] = block[7];
-  result[8] = block[8];
-  result[9] = block[9];
-  result[10] = block[10];
-  result[11] = block[11];
-  result[12] = block[12];
-  result[13] = block[13];
-  result[14] = block[14];
-  result[15] = block[15];
 }
 
 fn advance_all() {
@@ -225,13 +217,17 @@ fn advance_all() {
   }
 }
 
-fn count_live() {
+fn order_slots() {
   if (lane == 0u) {
-    var count = 0u;
+    var running = 0u;
+    var rest = SLOTS;
     for (var r = 0u; r < SLOTS; r++) {
-      count += u32(here[r].status == SLOT_RUNNING);
+      let is_running = here[r].status == SLOT_RUNNING;
+      rest -= u32(!is_running);
+      order[select(rest, running, is_running)] = r;
+      running += u32(is_running);
     }
-    live = count;
+    live_count = running;
   }
 }
 
@@ -245,8 +241,9 @@ fn rollout_decode(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation
   }
   workgroupBarrier();
   for (var i = 0u; i < params.token_count; i++) {
-    count_live();
-    if (workgroupUniformLoad(&live) == 0u) { break; }
+    order_slots();
+    live = workgroupUniformLoad(&live_count);
+    if (live == 0u) { break; }
     embed();
     workgroupBarrier();
     for (var layer = 0u; layer < LAYERS; layer++) {

@@ -27,7 +27,7 @@ export async function benchKernels(commands: Commands): Promise<Outcome> {
   }
   progress.update(cases.length);
   const updateMs = kernels.reduce((sum, { calls, timeUs }) => sum + calls * timeUs, 0) / 1000;
-  const { operandMemory } = commands.gpu;
+  const { operandMemory } = commands.gpu.tuning;
   const machine = machineFacts(commands.gpu);
   const { forward, gradient, weights } = errors;
   const facts = formatTable([

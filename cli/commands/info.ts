@@ -39,7 +39,7 @@ function verdict(checks: readonly SelfCheck[]): string {
 }
 
 function describe(gpu: Gpu, checks: readonly SelfCheck[]) {
-  const { adapter, device, operandMemory, readback, hasTimestamps } = gpu;
+  const { adapter, device, tuning: { operandMemory }, readback, hasTimestamps } = gpu;
   return {
     adapter: adapter.description,
     vendor: adapter.vendor,

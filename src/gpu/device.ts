@@ -1,8 +1,15 @@
 /** One WebGPU device: its adapter, its caches, its first error, and the kernels compiled for it. */
 import { DeviceLostError, UserError } from "../core/errors.ts";
-import { type BindingSpec, type Kernel, type KernelSpec, lowerOperands } from "./kernel.ts";
-import type { OperandMemory } from "./kernel.ts";
+import {
+  type BindingSpec,
+  type Kernel,
+  type KernelSpec,
+  lowerOperands,
+  type OperandMemory,
+} from "./kernel.ts";
 import type { ReadbackMode, Staging } from "./readback.ts";
+import { defaultTuning, type Tuning } from "./tuning.ts";
+import { setConstants, unrollLoops } from "./unroll.ts";
 
 /** Which adapter computes, as a person wants to read it. */
 export interface AdapterReport {
@@ -18,8 +25,8 @@ export interface AdapterReport {
 
 /** What must be known to open a device. */
 export interface GpuOptions {
-  /** Memory of operands; by default textures on software adapters and buffers elsewhere. The bits are the same. */
-  readonly operandMemory?: OperandMemory;
+  /** How kernels are laid out, where the adapter's default is not wanted. The bits are the same. */
+  readonly tuning?: Partial<Tuning>;
   /** How results come back (see readback.ts); by default awaited, which works everywhere. */
   readonly readback?: ReadbackMode;
   /** Refuse a software adapter. */
@@ -32,8 +39,8 @@ export interface Gpu {
   readonly device: GPUDevice;
   /** What computes. */
   readonly adapter: AdapterReport;
-  /** Where operands lie; it does not change a bit. */
-  readonly operandMemory: OperandMemory;
+  /** How kernels are laid out; it does not change a bit. */
+  readonly tuning: Tuning;
   /** How results come back. */
   readonly readback: ReadbackMode;
   /** True where the device can time passes. */
@@ -95,7 +102,7 @@ export async function openGpu(options: GpuOptions = {}): Promise<Gpu> {
       isSoftware,
       features: [...adapter.features].sort(),
     },
-    operandMemory: options.operandMemory ?? (isSoftware ? "texture" : "buffer"),
+    tuning: { ...defaultTuning(isSoftware), ...options.tuning },
     readback: options.readback ?? "awaited",
     hasTimestamps,
     kernels: new Map(),
@@ -150,7 +157,7 @@ export interface OperandAccessors {
 
 /**
  * The compiled kernel for these overrides, made at most once per device.
- * @param options.overrides Values of the spec's overrides; missing ones keep the WGSL's default.
+ * @param options.overrides Values of the spec's overrides, and of constants in its text; missing ones keep the default.
  * @param options.operands The shared text that addresses operands.
  */
 export function compileKernel(
@@ -165,8 +172,12 @@ export function compileKernel(
   const key = `${spec.name} ${JSON.stringify(overrides)}`;
   const known = gpu.kernels.get(key);
   if (known) return known;
-  const text = [spec.wgsl, ...spec.shared, operands[gpu.operandMemory]].join("\n");
-  const code = gpu.operandMemory === "buffer" ? lowerOperands(text) : text;
+  const text = [spec.wgsl, ...spec.shared, operands[gpu.tuning.operandMemory]].join("\n");
+  const isOverride = ([name]: [string, number]) => spec.overrides.includes(name);
+  const settings = Object.entries(overrides);
+  const constants = Object.fromEntries(settings.filter((entry) => !isOverride(entry)));
+  const unrolled = unrollLoops(setConstants(text, constants));
+  const code = gpu.tuning.operandMemory === "buffer" ? lowerOperands(unrolled) : unrolled;
   const { device } = gpu;
   const bindGroupLayout = device.createBindGroupLayout({
     label: spec.name,
@@ -176,7 +187,9 @@ export function compileKernel(
         visibility: GPUShaderStage.COMPUTE,
         buffer: { type: "uniform", hasDynamicOffset: true },
       },
-      ...spec.bindings.map((binding, index) => layoutEntry(binding, index, gpu.operandMemory)),
+      ...spec.bindings.map((binding, index) =>
+        layoutEntry(binding, index, gpu.tuning.operandMemory)
+      ),
     ],
   });
   const kernel: Kernel = {
@@ -188,7 +201,7 @@ export function compileKernel(
       compute: {
         module: device.createShaderModule({ label: spec.name, code }),
         entryPoint: spec.name,
-        constants: overrides,
+        constants: Object.fromEntries(settings.filter(isOverride)),
       },
     }),
   };

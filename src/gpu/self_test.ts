@@ -114,7 +114,7 @@ function expectations(numbers: Float32Array): readonly Expectation[] {
 
 /** Runs the kernel twice, each time reading what the other run wrote. */
 async function runKernel(gpu: Gpu, numbers: Float32Array<ArrayBuffer>): Promise<ArrayBuffer> {
-  const { device, operandMemory: memory } = gpu;
+  const { device, tuning: { operandMemory: memory } } = gpu;
   const commands = new Commands(gpu);
   const operands = { texture: operandTexture, buffer: operandBuffer };
   const kernel = compileKernel(gpu, { spec: SELF_TEST, operands });

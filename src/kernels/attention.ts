@@ -23,6 +23,7 @@ import {
   operandOutput,
   output,
   productGroups,
+  productKernel,
   ROW_LANES,
   type RowSize,
 } from "./operands.ts";
@@ -157,7 +158,7 @@ export function addQkvForward<Size extends RowSize>(
   },
 ): void {
   const { shape, weightOffset, ...bindings } = options;
-  plan.add(kernelOf(commands.gpu, QKV_FORWARD), {
+  plan.add(productKernel(commands.gpu, QKV_FORWARD), {
     bindings,
     launch: ({ rowCount }) => ({
       params: {
@@ -166,7 +167,7 @@ export function addQkvForward<Size extends RowSize>(
         weight_offset4: weightOffset / 4,
         head_width: shape.width / shape.headCount,
       },
-      workgroups: productGroups(rowCount, 3 * shape.width),
+      workgroups: productGroups(commands.gpu, { rowCount, columnCount: 3 * shape.width }),
     }),
   });
 }

@@ -25,6 +25,7 @@ import {
   output,
   PRODUCT_PARAMS,
   productGroups,
+  productKernel,
   ROW_CHUNKS,
   type RowSize,
 } from "./operands.ts";
@@ -120,11 +121,11 @@ export function addLinearForward<Size extends RowSize>(
   },
 ): void {
   const { shape, ...bindings } = options;
-  plan.add(kernelOf(commands.gpu, LINEAR_FORWARD), {
+  plan.add(productKernel(commands.gpu, LINEAR_FORWARD), {
     bindings,
     launch: ({ rowCount }) => ({
       params: productParams(shape, rowCount),
-      workgroups: productGroups(rowCount, shape.columnCount),
+      workgroups: productGroups(commands.gpu, { rowCount, columnCount: shape.columnCount }),
     }),
   });
 }
@@ -142,11 +143,11 @@ export function addLinearResidualForward<Size extends RowSize>(
   },
 ): void {
   const { shape, ...bindings } = options;
-  plan.add(kernelOf(commands.gpu, LINEAR_RESIDUAL_FORWARD), {
+  plan.add(productKernel(commands.gpu, LINEAR_RESIDUAL_FORWARD), {
     bindings,
     launch: ({ rowCount }) => ({
       params: productParams(shape, rowCount),
-      workgroups: productGroups(rowCount, shape.columnCount),
+      workgroups: productGroups(commands.gpu, { rowCount, columnCount: shape.columnCount }),
     }),
   });
 }
@@ -164,11 +165,11 @@ export function addLinearGeluForward<Size extends RowSize>(
   },
 ): void {
   const { shape, ...bindings } = options;
-  plan.add(kernelOf(commands.gpu, LINEAR_GELU_FORWARD), {
+  plan.add(productKernel(commands.gpu, LINEAR_GELU_FORWARD), {
     bindings,
     launch: ({ rowCount }) => ({
       params: productParams(shape, rowCount),
-      workgroups: productGroups(rowCount, shape.columnCount),
+      workgroups: productGroups(commands.gpu, { rowCount, columnCount: shape.columnCount }),
     }),
   });
 }
@@ -188,7 +189,7 @@ export function addLinearBackwardInput<Size extends RowSize>(
   },
 ): void {
   const { dy_NM, w, dx_NK, shape, dyWidth = shape.columnCount, accumulate = false } = options;
-  plan.add(kernelOf(commands.gpu, LINEAR_BACKWARD_INPUT), {
+  plan.add(productKernel(commands.gpu, LINEAR_BACKWARD_INPUT), {
     bindings: { dy_NM, w, dx_NK },
     launch: ({ rowCount }) => ({
       params: {
@@ -196,7 +197,7 @@ export function addLinearBackwardInput<Size extends RowSize>(
         dy_width4: dyWidth / 4,
         accumulate: Number(accumulate),
       },
-      workgroups: productGroups(rowCount, shape.width),
+      workgroups: productGroups(commands.gpu, { rowCount, columnCount: shape.width }),
     }),
   });
 }
@@ -214,11 +215,11 @@ export function addLinearGeluBackwardInput<Size extends RowSize>(
   },
 ): void {
   const { shape, ...bindings } = options;
-  plan.add(kernelOf(commands.gpu, LINEAR_GELU_BACKWARD_INPUT), {
+  plan.add(productKernel(commands.gpu, LINEAR_GELU_BACKWARD_INPUT), {
     bindings,
     launch: ({ rowCount }) => ({
       params: productParams(shape, rowCount),
-      workgroups: productGroups(rowCount, shape.width),
+      workgroups: productGroups(commands.gpu, { rowCount, columnCount: shape.width }),
     }),
   });
 }

@@ -18,8 +18,8 @@ import {
   operandInput,
   operandOutput,
   output,
-  PRODUCT_LANES,
   productGroups,
+  productKernel,
   ROW_CHUNKS,
   ROW_LANES,
   type RowSize,
@@ -121,11 +121,14 @@ export function addLogprobForward<Size extends LogprobSize>(
 ): void {
   const { h_ND, w, target_N, segments, result_N4, shape } = options;
   const count = segmentCount(shape.vocabSize);
-  plan.add(kernelOf(commands.gpu, LOGPROB_FORWARD), {
+  plan.add(productKernel(commands.gpu, LOGPROB_FORWARD), {
     bindings: { h_ND, w, target_N, segments },
     launch: (size) => ({
       params: headParams(shape, size),
-      workgroups: [groupsOf(Math.ceil(size.rowCount / 4), PRODUCT_LANES), count],
+      workgroups: [
+        productGroups(commands.gpu, { rowCount: size.rowCount, columnCount: 16 })[0],
+        count,
+      ],
     }),
   });
   addLogprobMerge(commands, plan, { segments, result_N4, vocabSize: shape.vocabSize });
@@ -184,11 +187,11 @@ export function addLogprobBackward<Size extends LogprobSize & { readonly accumul
       columnCount: entries,
       weightOffset: shape.weightOffset + first * shape.width,
     };
-    plan.add(kernelOf(commands.gpu, LOGPROB_BACKWARD), {
+    plan.add(productKernel(commands.gpu, LOGPROB_BACKWARD), {
       bindings: { h_ND, w, target_N, result_N4, dresult_N2, dz_NC },
       launch: (size) => ({
         params: { ...headParams(shape, size), first_entry: first, tile_width4: dyWidth / 4 },
-        workgroups: productGroups(size.rowCount, entries),
+        workgroups: productGroups(commands.gpu, { rowCount: size.rowCount, columnCount: entries }),
       }),
     });
     addLinearBackwardInput(commands, plan, {

@@ -5,7 +5,10 @@ import type { Gpu } from "../gpu/device.ts";
 import { compileKernel } from "../gpu/device.ts";
 import type { BindingSpec, Kernel, KernelSpec } from "../gpu/kernel.ts";
 
-/** A kernel with its default overrides, or with those given; compiled at most once per device. */
+/**
+ * A kernel with its default overrides and constants, or with those given; compiled at most once per device. Names that the
+ * WGSL declares as `override` become pipeline constants, those that it declares as `const` are set in the text.
+ */
 export function kernelOf(
   gpu: Gpu,
   spec: KernelSpec,
@@ -65,15 +68,21 @@ export function groupsOf(count: number, lanes: number): number {
   return Math.ceil(count / lanes);
 }
 
-/** Workgroups of a row product: each invocation owns 4 rows × 16 columns. */
-export function productGroups(
-  rowCount: number,
-  columnCount: number,
-): readonly [number, number] {
-  return [groupsOf(Math.ceil(rowCount / 4), PRODUCT_LANES), Math.ceil(columnCount / 16)];
+/** A kernel made of shaders/product_block.wgsl, with the adapter's block of rows and lanes. */
+export function productKernel(gpu: Gpu, spec: KernelSpec): Kernel {
+  const { blockRows, productLanes } = gpu.tuning;
+  return kernelOf(gpu, spec, { BLOCK_ROWS: blockRows, LANES: productLanes });
 }
 
-/** The default of `override LANES` in row products. */
-export const PRODUCT_LANES = 16;
+/** Workgroups of a row product: each invocation owns `blockRows` rows × 16 columns. */
+export function productGroups(
+  gpu: Gpu,
+  size: { readonly rowCount: number; readonly columnCount: number },
+): readonly [number, number] {
+  const { blockRows, productLanes } = gpu.tuning;
+  const { rowCount, columnCount } = size;
+  return [groupsOf(Math.ceil(rowCount / blockRows), productLanes), Math.ceil(columnCount / 16)];
+}
+
 /** The default of `override LANES` in kernels with one invocation a row or vec4. */
 export const ROW_LANES = 32;

@@ -76,7 +76,7 @@ export function createHidden(
   values_ND: Float32Array<ArrayBuffer>,
   { rowCount }: { readonly rowCount: number },
 ): Operand {
-  const { device, operandMemory: memory } = commands.gpu;
+  const { device, tuning: { operandMemory: memory } } = commands.gpu;
   const width4 = values_ND.length / rowCount / 4;
   const operand = createRowOperand(device, { label: "hidden states", rowCount, width4, memory });
   if (operand.tensor) commands.write(operand.tensor, values_ND);
@@ -101,7 +101,7 @@ export function uploadLogprob(
   inputs: LogprobInputs,
 ): LogprobTensors {
   const { rowCount, width, vocabSize } = sizes;
-  const { device, operandMemory } = commands.gpu;
+  const { device, tuning: { operandMemory } } = commands.gpu;
   const weights = createFlat(commands, "head", inputs.head.length);
   const floats = (label: string, count: number) =>
     createTensor(device, { label, sizeBytes: 4 * count });

@@ -68,7 +68,7 @@ class Allocations {
  */
 export function fusedPath(commands: Commands, tensors: LogprobTensors): LogprobPath {
   const { rowCount, shape } = tensors;
-  const { device, operandMemory: memory } = commands.gpu;
+  const { device, tuning: { operandMemory: memory } } = commands.gpu;
   const own = new Allocations(commands);
   const segments = own.floats("segments", 4 * rowCount * segmentCount(shape.vocabSize));
   const dz_NC = own.keep(createRowOperand(device, {
@@ -120,7 +120,7 @@ function planSlice(
 ): UnfusedSlice {
   const { first, rowCount, inputs, own, ...shared } = options;
   const { width: D, vocabSize: V } = tensors.shape;
-  const { device, operandMemory: memory } = commands.gpu;
+  const { device, tuning: { operandMemory: memory } } = commands.gpu;
   const rows = (tensor: Tensor, floats: number) =>
     slice(tensor, 4 * first * floats, 4 * rowCount * floats);
   const values_ND = tensors.values_ND.subarray(first * D, (first + rowCount) * D);

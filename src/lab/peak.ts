@@ -118,7 +118,7 @@ export interface PeakBench {
  */
 export function preparePeakBench(timer: Timer): PeakBench {
   const { commands } = timer;
-  const { device, operandMemory: memory } = commands.gpu;
+  const { device, tuning: { operandMemory: memory } } = commands.gpu;
   const tensor = (label: string, vec4Count: number) =>
     createTensor(device, { label, sizeBytes: 16 * vec4Count });
   const end_C4 = tensor("ends of chains", CHAIN_GROUPS * PEAK_LANES);

@@ -49,7 +49,7 @@ export function createParameters(
   const flat = createFlat(commands, "weights", layout.parameterCount);
   const operand = createFlatOperand(commands.gpu.device, {
     tensor: flat,
-    memory: commands.gpu.operandMemory,
+    memory: commands.gpu.tuning.operandMemory,
   });
   const parameters = { config, layout, flat, operand };
   writeParameters(commands, parameters, values_W);

@@ -123,7 +123,7 @@ interface Allocator {
 }
 
 function allocator(commands: Commands, capacity: number): Allocator {
-  const { device, operandMemory } = commands.gpu;
+  const { device, tuning: { operandMemory } } = commands.gpu;
   return {
     rows: (label, floats) => createTensor(device, { label, sizeBytes: capacity * floats * 4 }),
     operand: (label, floats) =>

@@ -18,11 +18,11 @@ import { createWorkspace, destroyWorkspace, type Workspace } from "../model/work
 export interface DecoderOptions {
   /** Tokens of the longest episode. */
   readonly maxPositions: number;
-  /** Episodes played at a time (a multiple of 8; default 16 on software adapters, 1,024 on hardware). */
+  /** Episodes played at a time (a multiple of 8; default the adapter's tuning). */
   readonly slotCount?: number;
   /** The fused kernel or one kernel a layer's part; by default fused where the model fits. */
   readonly kind?: "fused" | "layered";
-  /** Invocations of a workgroup of the fused kernel (default 8 on software adapters, 64 on hardware). */
+  /** Invocations of a workgroup of the fused kernel (default the adapter's tuning). */
   readonly lanes?: number;
 }
 
@@ -143,9 +143,8 @@ export class Decoder {
    */
   constructor(commands: Commands, parameters: Parameters, options: DecoderOptions) {
     const { config } = parameters;
-    const { isSoftware } = commands.gpu.adapter;
-    const { maxPositions, slotCount = isSoftware ? 16 : 1024, lanes = isSoftware ? 8 : 64 } =
-      options;
+    const { tuning } = commands.gpu;
+    const { maxPositions, slotCount = tuning.slotCount, lanes = tuning.decoderLanes } = options;
     const fits = fitsFusedDecoder(config);
     this.kind = options.kind ?? (fits ? "fused" : "layered");
     if (this.kind === "fused" && !fits) {

@@ -37,7 +37,7 @@ gpuTest(
 );
 
 gpuTest("openGpu() names the adapter and chooses the memory of operands by its kind", async () => {
-  const { adapter, operandMemory, device } = await openGpu();
+  const { adapter, tuning: { operandMemory }, device } = await openGpu();
   assert(adapter.description.length > 0);
   assertEquals(operandMemory, adapter.isSoftware ? "texture" : "buffer");
   device.destroy();
@@ -55,5 +55,5 @@ gpuTest("Commands.read() ends with DeviceLostError when the device is lost", asy
 
 gpuTest("testGpu() opens one device for each memory", async () => {
   assert(await testGpu() === await testGpu("texture"));
-  assert((await testGpu("buffer")).operandMemory === "buffer");
+  assert((await testGpu("buffer")).tuning.operandMemory === "buffer");
 });

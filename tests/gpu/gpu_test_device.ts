@@ -14,7 +14,7 @@ export const MEMORIES = ["texture", "buffer"] as const satisfies OperandMemory[]
 export function testGpu(operandMemory: OperandMemory = "texture"): Promise<Gpu> {
   const known = OPENED.get(operandMemory);
   if (known) return known;
-  const opened = openGpu({ operandMemory });
+  const opened = openGpu({ tuning: { operandMemory } });
   OPENED.set(operandMemory, opened);
   return opened;
 }

@@ -8,8 +8,8 @@ export const DECODER_MUTATIONS: readonly Mutation[] = [
   {
     mistake: "the fused decoder divides no logit by the temperature",
     spec: sample.ROLLOUT_DECODE,
-    from: "(result[i] + bias) * params.inverse_temperature",
-    to: "(result[i] + bias)",
+    from: "(block[4u * i + c] + bias) * params.inverse_temperature",
+    to: "(block[4u * i + c] + bias)",
     compare: compareDecoder("fused"),
   },
   {

@@ -149,7 +149,7 @@ export class KernelRun {
 
   /** A flat operand that holds `data`, as a model's parameters do; zeros behind them. */
   flat(data: Float32Array<ArrayBuffer>): { readonly flat: Tensor; readonly w: Operand } {
-    const { device, operandMemory } = this.commands.gpu;
+    const { device, tuning: { operandMemory } } = this.commands.gpu;
     const sizeBytes = roundUp(data.byteLength, FLAT_TEXTURE_WIDTH * 16);
     const flat = createTensor(device, { label: "test parameters", sizeBytes });
     this.commands.write(flat, data);
@@ -161,7 +161,7 @@ export class KernelRun {
 
   /** A row operand [rowCount, width] that holds `data`, or NaN. */
   rows(rowCount: number, width: number, data?: Float32Array<ArrayBuffer>): Operand {
-    const { device, operandMemory: memory } = this.commands.gpu;
+    const { device, tuning: { operandMemory: memory } } = this.commands.gpu;
     const width4 = width / 4;
     const operand = createRowOperand(device, { label: "test rows", rowCount, width4, memory });
     this.#owned.push(operand);

@@ -170,8 +170,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     mistake: "the gradient of the bias is forgotten",
     spec: linear.LINEAR_BACKWARD_WEIGHT,
-    from: "bias_block[1] += dy1;",
-    to: "",
+    from: "bias += dy[i];",
+    to: "bias = dy[i];",
     compare: compareLinearBackwardWeight(LINEAR),
   },
   {
