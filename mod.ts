@@ -78,15 +78,11 @@ export {
   toTensors,
   writeParameters,
 } from "./src/model/parameters.ts";
+export { type KeptRows, type KeptStep, Learner, type LearnerOptions } from "./src/model/learner.ts";
+export { type BatchInputs, type LearnerBatch } from "./src/model/batch_inputs.ts";
+export { type ForwardSize } from "./src/model/tiny_agent.ts";
+export { type ScoredSize } from "./src/kernels/scored_rows.ts";
 export {
-  type KeptRows,
-  type KeptStep,
-  Learner,
-  type LearnerBatch,
-  type LearnerOptions,
-} from "./src/model/learner.ts";
-export {
-  type BatchInputs,
   type BlockActivations,
   type GradientWorkspace,
   type Workspace,

@@ -2,15 +2,17 @@
 //   dy_ND       [N, D]     in   gradient of the normalized rows
 //   x_ND        [N, D]     in   the forward's input
 //   moments_N2  [N, 2]     in   the forward's mean and rstd
+//   chunk_start [9]        in   where each chunk of rows starts, and the end
 //   partials    [8, W']    out  per chunk: gain at vec4 gain_offset4, bias right behind it
 // One invocation owns one vec4 of columns and one chunk; rows ascend. The chunks' number is fixed: it decides the bits.
 // Reference: src/reference/layernorm.ts. Source: the chain rule on layernorm_forward.
-struct Params { row_count: u32, width4: u32, gain_offset4: u32, chunk_rows: u32, chunk_stride4: u32 }
+struct Params { width4: u32, gain_offset4: u32, chunk_stride4: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> dy_ND: array<vec4f>;
 @group(0) @binding(2) var<storage, read> x_ND: array<vec4f>;
 @group(0) @binding(3) var<storage, read> moments_N2: array<vec2f>;
-@group(0) @binding(4) var<storage, read_write> partials: array<vec4f>;
+@group(0) @binding(4) var<storage, read> chunk_start: array<u32>;
+@group(0) @binding(5) var<storage, read_write> partials: array<vec4f>;
 
 override LANES: u32 = 32;
 
@@ -21,8 +23,8 @@ fn layernorm_weight_backward(@builtin(global_invocation_id) id: vec3u) {
   if (c >= params.width4) { return; }
   var gain_sum = vec4f(0.0);
   var bias_sum = vec4f(0.0);
-  let end = min((chunk + 1u) * params.chunk_rows, params.row_count);
-  for (var n = chunk * params.chunk_rows; n < end; n++) {
+  let end = chunk_start[chunk + 1u];
+  for (var n = chunk_start[chunk]; n < end; n++) {
     let dy = dy_ND[n * params.width4 + c];
     let moments = moments_N2[n];
     let normalized = (x_ND[n * params.width4 + c] - vec4f(moments.x)) * moments.y;

@@ -1,17 +1,18 @@
 // linear_backward_weight: dW = dyᵀ x and db = Σ_n dy, over one of 8 chunks of rows
 //   dy_NM      [N, M]    in   gradient of y = x Wᵀ + b
 //   x_NK       [N, K]    in   the forward's rows; K a multiple of 8
+//   chunk_start [9]      in   where each chunk of rows starts, and the end
 //   partials   [8, W']   out  per chunk: dW [M, K] at vec4 weight_offset4, db [M] right behind it when has_bias is 1
 // One invocation owns 16 outputs × 8 columns of one chunk; rows ascend. Their number is fixed: it decides the bits.
 // Reference: src/reference/linear.ts. Source: the chain rule on linear_forward.
 struct Params {
-  row_count: u32, width4: u32, column_count: u32, weight_offset4: u32,
-  dy_width4: u32, chunk_rows: u32, chunk_stride4: u32, has_bias: u32,
+  width4: u32, column_count: u32, weight_offset4: u32, dy_width4: u32, chunk_stride4: u32, has_bias: u32,
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var dy_NM: texture_storage_2d<rgba32float, read>;
 @group(0) @binding(2) var x_NK: texture_storage_2d<rgba32float, read>;
-@group(0) @binding(3) var<storage, read_write> partials: array<vec4f>;
+@group(0) @binding(3) var<storage, read> chunk_start: array<u32>;
+@group(0) @binding(4) var<storage, read_write> partials: array<vec4f>;
 
 override LANES: u32 = 8;
 var<private> column4: u32;
@@ -37,10 +38,8 @@ fn linear_backward_weight(@builtin(global_invocation_id) id: vec3u) {
   column4 = 2u * id.x;
   let output0 = 16u * id.y;
   if (column4 >= params.width4) { return; }
-  let first_row = id.z * params.chunk_rows;
   chunk_offset4 = id.z * params.chunk_stride4;
-  let end_row = min(first_row + params.chunk_rows, params.row_count);
-  accumulate_weights(first_row, end_row, params.dy_width4, output0 / 4u, params.width4, column4);
+  accumulate_weights(chunk_start[id.z], chunk_start[id.z + 1u], params.dy_width4, output0 / 4u, params.width4, column4);
   store_weights(output0, params.column_count);
   if (column4 == 0u && params.has_bias == 1u) {
     store_bias(output0 / 4u, bias_block[0]);

@@ -73,6 +73,21 @@ export class Plan<Size> {
     this.steps.push({ kernel, bindGroup, launch: options.launch });
     return this;
   }
+
+  /**
+   * Adds the dispatches of another plan.
+   * @param part The other plan; what is added to it later is not added here.
+   * @param sizeOf The size that it is replayed with, from the size of this one.
+   */
+  append<Part>(part: Plan<Part>, sizeOf: (size: Size) => Part): this {
+    this.steps.push(
+      ...part.steps.map(({ launch, ...step }) => ({
+        ...step,
+        launch: (size: Size) => launch(sizeOf(size)),
+      })),
+    );
+    return this;
+  }
 }
 
 function resourceOf(

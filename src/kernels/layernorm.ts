@@ -8,7 +8,6 @@ import type { Commands, Plan } from "../gpu/commands.ts";
 import type { KernelSpec } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
 import {
-  chunkRows,
   groupsOf,
   input,
   kernelOf,
@@ -55,13 +54,17 @@ export const LAYERNORM_WEIGHT_BACKWARD: KernelSpec = {
   wgsl: layernormWeightBackward,
   shared: [],
   params: [
-    ["row_count", "u32"],
     ["width4", "u32"],
     ["gain_offset4", "u32"],
-    ["chunk_rows", "u32"],
     ["chunk_stride4", "u32"],
   ],
-  bindings: [input("dy_ND"), input("x_ND"), input("moments_N2"), output("partials")],
+  bindings: [
+    input("dy_ND"),
+    input("x_ND"),
+    input("moments_N2"),
+    input("chunk_start"),
+    output("partials"),
+  ],
   overrides: ["LANES"],
 };
 
@@ -103,6 +106,8 @@ export function addLayernormBackward<Size extends RowSize>(
     readonly dresidual_ND: Operand | undefined;
     readonly spare_ND: Operand;
     readonly dx_ND: Operand;
+    /** Where each chunk of rows starts: u32 [9] of `chunkStarts`. */
+    readonly chunkStart_9: Tensor;
     readonly partials: Tensor;
     readonly width: number;
     readonly gainOffset: number;
@@ -114,13 +119,11 @@ export function addLayernormBackward<Size extends RowSize>(
   const { dy_ND, x_ND, moments_N2, w, dx_ND, partials, width, gainOffset } = options;
   const width4 = width / 4;
   plan.add(kernelOf(commands.gpu, LAYERNORM_WEIGHT_BACKWARD), {
-    bindings: { dy_ND, x_ND, moments_N2, partials },
-    launch: ({ rowCount }) => ({
+    bindings: { dy_ND, x_ND, moments_N2, chunk_start: options.chunkStart_9, partials },
+    launch: () => ({
       params: {
-        row_count: rowCount,
         width4,
         gain_offset4: options.partialOffset / 4,
-        chunk_rows: chunkRows(rowCount),
         chunk_stride4: options.chunkStride / 4,
       },
       workgroups: [groupsOf(width4, ROW_LANES), ROW_CHUNKS],

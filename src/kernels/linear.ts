@@ -16,7 +16,6 @@ import type { Commands, Plan } from "../gpu/commands.ts";
 import type { KernelSpec } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
 import {
-  chunkRows,
   groupsOf,
   input,
   kernelOf,
@@ -80,13 +79,19 @@ export const LINEAR_BACKWARD_WEIGHT: KernelSpec = {
   wgsl: linearBackwardWeight,
   shared: [productWeights],
   params: [
-    ...PRODUCT_PARAMS,
+    ["width4", "u32"],
+    ["column_count", "u32"],
+    ["weight_offset4", "u32"],
     ["dy_width4", "u32"],
-    ["chunk_rows", "u32"],
     ["chunk_stride4", "u32"],
     ["has_bias", "u32"],
   ],
-  bindings: [operandInput("dy_NM"), operandInput("x_NK"), output("partials")],
+  bindings: [
+    operandInput("dy_NM"),
+    operandInput("x_NK"),
+    input("chunk_start"),
+    output("partials"),
+  ],
   overrides: ["LANES"],
 };
 
@@ -231,6 +236,8 @@ export function addLinearBackwardWeight<Size extends RowSize>(
   options: {
     readonly dy_NM: Operand;
     readonly x_NK: Operand;
+    /** Where each chunk of rows starts: u32 [9] of `chunkStarts`. */
+    readonly chunkStart_9: Tensor;
     readonly partials: Tensor;
     readonly shape: LinearShape;
     readonly dyWidth?: number;
@@ -240,17 +247,17 @@ export function addLinearBackwardWeight<Size extends RowSize>(
     readonly chunkStride: number;
   },
 ): void {
-  const { dy_NM, x_NK, partials, shape, dyWidth = shape.columnCount, hasBias } = options;
+  const { dy_NM, x_NK, chunkStart_9, partials, shape, dyWidth = shape.columnCount } = options;
   plan.add(kernelOf(commands.gpu, LINEAR_BACKWARD_WEIGHT), {
-    bindings: { dy_NM, x_NK, partials },
-    launch: ({ rowCount }) => ({
+    bindings: { dy_NM, x_NK, chunk_start: chunkStart_9, partials },
+    launch: () => ({
       params: {
-        ...productParams(shape, rowCount),
+        width4: shape.width / 4,
+        column_count: shape.columnCount,
         weight_offset4: options.partialOffset / 4,
         dy_width4: dyWidth / 4,
-        chunk_rows: chunkRows(rowCount),
         chunk_stride4: options.chunkStride / 4,
-        has_bias: Number(hasBias),
+        has_bias: Number(options.hasBias),
       },
       workgroups: [
         groupsOf(shape.width / 8, WEIGHT_LANES),

@@ -169,6 +169,8 @@ export function addLogprobBackward<Size extends LogprobSize & { readonly accumul
     readonly dresult_N2: Tensor;
     /** Workspace [N, tileWidth(V)]. */
     readonly dz_NC: Operand;
+    /** Where each chunk of rows starts: u32 [9] of `chunkStarts`. */
+    readonly chunkStart_9: Tensor;
     /** Workspace f32 [8, tileWidth(V)·(D + 1)]. */
     readonly partials: Tensor;
     readonly dh_ND: Tensor;
@@ -205,6 +207,7 @@ export function addLogprobBackward<Size extends LogprobSize & { readonly accumul
     addLinearBackwardWeight(commands, plan, {
       dy_NM: dz_NC,
       x_NK: h_ND,
+      chunkStart_9: options.chunkStart_9,
       partials,
       shape: tile,
       dyWidth,

@@ -58,9 +58,25 @@ export interface RowSize {
 /** Chunks into which sums over rows are cut. It decides the bits of gradients and must never depend on the adapter. */
 export const ROW_CHUNKS = 8;
 
-/** Rows of one chunk. */
-export function chunkRows(rowCount: number): number {
-  return Math.ceil(rowCount / ROW_CHUNKS);
+/**
+ * Where each chunk of rows starts, with the end behind them: u32 [9], what `chunk_start` of a kernel holds. Of a batch whose
+ * rows are not all scored, chunks are cut at the same rows of the batch, so that rows without a gradient change no bit of
+ * the sums over the others.
+ * @param rowCount N, rows of the batch.
+ * @param row_R The scored rows, ascending (default all).
+ */
+export function chunkStarts(rowCount: number, row_R?: Uint32Array): Uint32Array<ArrayBuffer> {
+  const length = Math.ceil(rowCount / ROW_CHUNKS);
+  const starts = Uint32Array.from(
+    { length: ROW_CHUNKS + 1 },
+    (_, chunk) => Math.min(chunk * length, rowCount),
+  );
+  if (!row_R) return starts;
+  let place = 0;
+  return starts.map((start) => {
+    while (place < row_R.length && (row_R[place] ?? 0) < start) place++;
+    return place;
+  });
 }
 
 /** Workgroups of `lanes` invocations that give at least `count` invocations. */

@@ -87,7 +87,7 @@ export class EpisodeGradients {
     for (const [b, { ids }] of trajectories.entries()) {
       const packed = packEpisodes([ids], { vocabSize });
       const row_C = gridRows(weight_BC, [b], columnCount).subarray(0, packed.columnCount);
-      learner.load(packed, scoreObjective(packed, row_C));
+      learner.load(packed, { objective_N4: scoreObjective(packed, row_C) });
       learner.forward();
       learner.backward({ loss: SCORE_LOSS });
       learner.norm(Infinity);

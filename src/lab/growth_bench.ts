@@ -106,7 +106,7 @@ function updateOnly(
   return {
     measure: async () => {
       const startMs = performance.now();
-      learner.load(batch, objective_N4);
+      learner.load(batch, { objective_N4 });
       learner.forward();
       learner.keepRows();
       learner.backward({ loss: LOSS });

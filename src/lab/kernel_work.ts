@@ -73,6 +73,8 @@ const perVec4 = (bytesEach: number) => entries((params) => params.vec4_count, by
 const WORK: Readonly<Record<string, Describe>> = {
   embedding_forward: rows(2),
   embedding_backward: rows(1),
+  scored_rows_forward: rows(4),
+  scored_rows_backward: rows(4),
   layernorm_forward: rows(2),
   layernorm_backward: rows(4),
   layernorm_weight_backward: rows(2),

@@ -10,6 +10,7 @@ import {
   type Tensor,
 } from "../gpu/tensor.ts";
 import type { HeadShape } from "../kernels/logprob.ts";
+import { chunkStarts, ROW_CHUNKS } from "../kernels/operands.ts";
 import { createFlat } from "../model/parameters.ts";
 
 /** N, D and V. */
@@ -61,6 +62,7 @@ export interface LogprobTensors {
   readonly h_ND: Operand;
   readonly w: Operand;
   readonly target_N: Tensor;
+  readonly chunkStart_9: Tensor;
   readonly dresult_N2: Tensor;
   /** Outputs. */
   readonly result_N4: Tensor;
@@ -109,6 +111,7 @@ export function uploadLogprob(
     h_ND: createHidden(commands, inputs.h_ND, { rowCount }),
     w: createFlatOperand(device, { tensor: weights, memory: operandMemory }),
     target_N: floats("targets", rowCount),
+    chunkStart_9: floats("starts of chunks", ROW_CHUNKS + 1),
     dresult_N2: floats("gradients of log-prob and entropy", 2 * rowCount),
     result_N4: floats("log-probs", 4 * rowCount),
     dh_ND: floats("gradient of hidden states", rowCount * width),
@@ -117,6 +120,7 @@ export function uploadLogprob(
   commands.write(weights, inputs.head);
   commands.refreshOperand(tensors.w, weights);
   commands.write(tensors.target_N, inputs.target_N);
+  commands.write(tensors.chunkStart_9, chunkStarts(rowCount));
   commands.submit();
   return {
     ...tensors,

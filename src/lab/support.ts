@@ -3,6 +3,7 @@ import type { Commands } from "../gpu/commands.ts";
 import { OWNER } from "../gym/vocabulary.ts";
 import { tileWidth } from "../kernels/logprob.ts";
 import { TINY_AGENT } from "../model/config.ts";
+import { allRows } from "../model/batch_inputs.ts";
 import { Learner } from "../model/learner.ts";
 import { createParameters, destroyParameters } from "../model/parameters.ts";
 import { aggregationWeights } from "../rl/aggregate.ts";
@@ -42,18 +43,19 @@ export async function rowGradients(
     maxPositions: Math.max(...packed.length_B),
   });
   const shape = { episodeCount, columnCount };
-  learner.load(
-    packed,
-    objectiveRows(packed, {
+  learner.load(packed, {
+    objective_N4: objectiveRows(packed, {
       advantage_B: rewards_B,
       weight_BC: aggregationWeights(policyMask_BC, { ...shape, mode: "seq_mean_token_sum" }),
       meanWeight_BC: new Float64Array(episodeCount * columnCount),
     }),
-  );
+    // All rows, those without a weight too: which of them receive a gradient is the question.
+    row_R: allRows(rowCount),
+  });
   learner.forward();
   learner.backward({ loss: SCORE_LOSS });
   const { vocabSize, width } = TINY_AGENT;
-  const norms = async (operand: typeof learner.gradients.dz_NC, options: {
+  const norms = async (operand: typeof learner.gradients.dz_RC, options: {
     readonly width: number;
     readonly used: number;
   }) => {
@@ -63,8 +65,8 @@ export async function rowGradients(
       (_, row) => norm(rows.subarray(row * options.width, row * options.width + options.used)),
     );
   };
-  const { dz_NC, dx_ND: [dx_ND] } = learner.gradients;
-  const logits_N = await norms(dz_NC, { width: tileWidth(vocabSize), used: vocabSize });
+  const { dz_RC, dx_ND: [dx_ND] } = learner.gradients;
+  const logits_N = await norms(dz_RC, { width: tileWidth(vocabSize), used: vocabSize });
   const embedding_N = await norms(dx_ND, { width, used: width });
   learner.destroy();
   destroyParameters(parameters);

@@ -8,9 +8,9 @@ import type { AlgorithmName } from "../rl/algorithms.ts";
 import type { BaseAgentName } from "../rl/base_agent.ts";
 import { resolveConfig } from "../rl/config.ts";
 import { HEALTHY_STAGES, type Stages } from "../rl/stages.ts";
-import type { TrainBatch } from "../rl/train_batch.ts";
+import { gridRows, type TrainBatch } from "../rl/train_batch.ts";
 import type { Trainer } from "../rl/trainer.ts";
-import { packEpisodes } from "../rollout/batch.ts";
+import { gridToRows, packEpisodes } from "../rollout/batch.ts";
 import type { Peak } from "./peak.ts";
 import { countEpisodes } from "./rollout_bench.ts";
 import { boundMs, rolloutWork, updateWork, type Work } from "./roofline.ts";
@@ -82,9 +82,14 @@ async function timeUpdate(
   let [forwardUs, backwardUs, optimizerUs] = [0, 0, 0];
   for (const episodes of stages.split(batch, { config, random })) {
     const ids_B = episodes.map((b) => batch.trajectories[b].ids);
-    const packed = packEpisodes(ids_B, { vocabSize });
-    // Rows of (advantage, weight, mean weight, old log-prob): any finite ones cost the same.
-    learner.load(packed, new Float32Array(4 * packed.rowCount).fill(1 / packed.rowCount));
+    const { columnCount } = batch.packed;
+    const longest = Math.max(...ids_B.map(({ length }) => length));
+    const packed = packEpisodes(ids_B, { vocabSize, padColumns: columnCount - (longest - 1) });
+    const weight_N = gridToRows(packed, gridRows(batch.policyMask_BC, episodes, columnCount));
+    // Rows of (advantage, weight, mean weight, old log-prob): only which have a weight changes the cost.
+    const objective_N4 = new Float32Array(4 * packed.rowCount);
+    weight_N.forEach((weight, n) => objective_N4.set([1, weight, weight, 0], 4 * n));
+    learner.load(packed, { objective_N4 });
     forwardUs += await timeOnDevice(timer, () => learner.forward(config.temperature));
     backwardUs += await timeOnDevice(timer, () => learner.backward({ loss }));
     optimizerUs += await timeOnDevice(timer, () => learner.step(config.maxGradNorm, adam));

@@ -103,6 +103,8 @@ export function addUnfusedBackward<Size extends RowSize & { readonly accumulate:
     /** f32 [8, C·(D + 1)]. */
     readonly partials: Tensor;
     readonly dh_ND: Tensor;
+    /** Where each chunk of rows starts: u32 [9] of `chunkStarts`. */
+    readonly chunkStart_9: Tensor;
     readonly gradient: Tensor;
     readonly shape: HeadShape;
   },
@@ -129,6 +131,7 @@ export function addUnfusedBackward<Size extends RowSize & { readonly accumulate:
   addLinearBackwardWeight(commands, plan, {
     dy_NM: dz_NC,
     x_NK: h_ND,
+    chunkStart_9: options.chunkStart_9,
     partials,
     shape,
     dyWidth,

@@ -48,7 +48,7 @@ async function readResults(pass: UpdatePass): Promise<DeviceResults> {
   const { parameterCount } = parameters.layout;
   const floats = (tensor: Tensor, count: number): ReadRequest => ({ tensor, sizeBytes: 4 * count });
   const [result, logitValues, gradient, weights] = await commands.read([
-    floats(workspace.result_N4, 4 * rowCount),
+    floats(workspace.result_R4, 4 * rowCount),
     floats(logits, rowCount * TINY_AGENT.vocabSize),
     floats(gradients.gradient, parameterCount),
     floats(parameters.flat, parameterCount),

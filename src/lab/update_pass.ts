@@ -12,7 +12,9 @@ import {
   initialValues,
   type Parameters,
 } from "../model/parameters.ts";
-import { backwardPlan, type BackwardSize, forwardPlan } from "../model/tiny_agent.ts";
+import { allRows, writeBatch } from "../model/batch_inputs.ts";
+import { forwardPlan } from "../model/tiny_agent.ts";
+import { backwardPlan, type BackwardSize } from "../model/tiny_agent_backward.ts";
 import {
   createGradientWorkspace,
   createWorkspace,
@@ -81,6 +83,7 @@ function syntheticObjective(batch: PackedBatch, weightedEpisodes: readonly numbe
 function updateSize(rowCount: number): UpdateSize {
   return {
     rowCount,
+    scoredCount: rowCount,
     temperature: 1,
     accumulate: false,
     loss: {
@@ -136,16 +139,21 @@ function allocate(
 function planUpdate(commands: Commands, memory: Memory): Plan<UpdateSize> {
   const { parameters, workspace, gradients, logits, first, second } = memory;
   const { layout: { head, parameterCount }, operand: w, flat: weights } = parameters;
-  const { gradient, block_squares, clip_2, dresult_N2 } = gradients;
-  const { result_N4, reference_N4, inputs: { objective_N4 } } = workspace;
+  const { gradient, block_squares, clip_2, dresult_R2 } = gradients;
+  const { result_R4, reference_R4, inputs: { objective_R4 } } = workspace;
   const plan = forwardPlan<UpdateSize>(commands, { parameters, workspace });
   addLinearForward(commands, plan, {
-    x_NK: workspace.hidden_ND,
+    x_NK: workspace.hidden_RD,
     w,
     y_NM: logits,
     shape: { width: TINY_AGENT.width, columnCount: TINY_AGENT.vocabSize, weightOffset: head },
   });
-  addPolicyLoss(commands, plan, { result_N4, reference_N4, objective_N4, dresult_N2 });
+  addPolicyLoss(commands, plan, {
+    result_N4: result_R4,
+    reference_N4: reference_R4,
+    objective_N4: objective_R4,
+    dresult_N2: dresult_R2,
+  });
   plan.steps.push(
     ...backwardPlan<UpdateSize>(commands, { parameters, workspace, gradients }).steps,
   );
@@ -172,13 +180,9 @@ export function prepareUpdatePass(
   const objective_N4 = syntheticObjective(batch, weightedEpisodes);
   const weights_W = initialValues(TINY_AGENT, 0);
   const memory = allocate(commands, batch, weights_W);
-  const { inputs, reference_N4 } = memory.workspace;
-  commands.write(inputs.token_N4, batch.token_N4);
-  commands.write(inputs.target_N, batch.target_N);
-  commands.write(inputs.order_N, batch.order_N);
-  commands.write(inputs.start_V, batch.start_V);
-  commands.write(inputs.objective_N4, objective_N4);
-  commands.write(reference_N4, new Float32Array(4 * rowCount).fill(REFERENCE_LOGP));
+  const { inputs, reference_R4 } = memory.workspace;
+  writeBatch(commands, inputs, { batch, row_R: allRows(rowCount), objective_N4 });
+  commands.write(reference_R4, new Float32Array(4 * rowCount).fill(REFERENCE_LOGP));
   return {
     commands,
     plan: planUpdate(commands, memory),

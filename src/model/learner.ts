@@ -6,14 +6,21 @@
 import type { Commands, Plan, ReadRequest } from "../gpu/commands.ts";
 import { createTensor, destroy, type Tensor } from "../gpu/tensor.ts";
 import { type AdamSize, addClipAdam, addGradientNorm } from "../kernels/clip_adam.ts";
-import type { LogprobSize } from "../kernels/logprob.ts";
 import { addPolicyLoss, type LossSize } from "../kernels/policy_loss.ts";
-import type { RowSize } from "../kernels/operands.ts";
-import { createFlat, type Parameters } from "./parameters.ts";
-import { backwardPlan, type BackwardSize, forwardPlan } from "./tiny_agent.ts";
+import { scoredPart, type ScoredSize } from "../kernels/scored_rows.ts";
 import {
+  allRows,
   type BatchInputs,
   createBatchInputs,
+  type LearnerBatch,
+  spreadRecords,
+  weightedRows,
+  writeBatch,
+} from "./batch_inputs.ts";
+import { createFlat, type Parameters } from "./parameters.ts";
+import { forwardPlan, type ForwardSize } from "./tiny_agent.ts";
+import { backwardPlan, type BackwardSize } from "./tiny_agent_backward.ts";
+import {
   createGradientWorkspace,
   createWorkspace,
   destroyWorkspace,
@@ -21,21 +28,7 @@ import {
   type Workspace,
 } from "./workspace.ts";
 
-/** What a batch brings to the device; `PackedBatch` of src/rollout/batch.ts is one. */
-export interface LearnerBatch {
-  /** N. */
-  readonly rowCount: number;
-  /** (id, position, first row of the episode, row behind its last), [N, 4]. */
-  readonly token_N4: Uint32Array<ArrayBuffer>;
-  /** The token that follows each row, [N]. */
-  readonly target_N: Uint32Array<ArrayBuffer>;
-  /** Rows sorted by token id, [N]. */
-  readonly order_N: Uint32Array<ArrayBuffer>;
-  /** Where each id's rows start in order_N, [V + 1]. */
-  readonly start_V: Uint32Array<ArrayBuffer>;
-}
-
-/** Results of one kept forward, per packed row. */
+/** Results of one kept forward, per packed row; 0 in rows that were not scored. */
 export interface KeptRows {
   /** (log-prob, entropy, lse, 0) per row, f32. */
   readonly result_N4: Float32Array;
@@ -62,8 +55,8 @@ export interface LearnerOptions {
 }
 
 interface Plans {
-  readonly forward: Plan<LogprobSize>;
-  readonly loss: Plan<LossSize>;
+  readonly forward: Plan<ForwardSize>;
+  readonly loss: Plan<ScoredSize & LossSize>;
   readonly backward: Plan<BackwardSize>;
   readonly norm: Plan<{ readonly maxNorm: number }>;
   readonly adam: Plan<AdamSize>;
@@ -90,9 +83,16 @@ export class Learner {
     readonly reference: Tensor;
     readonly clip: Tensor;
   }[];
-  #batch: RowSize = { rowCount: 0 };
+  #batch: { readonly rowCount: number; readonly row_R: Uint32Array<ArrayBuffer> } = {
+    rowCount: 0,
+    row_R: new Uint32Array(),
+  };
   #usedUploads = 0;
-  #keptRows: { readonly rowBytes: number; readonly referenceBytes: number }[] = [];
+  #keptRows: {
+    readonly rowCount: number;
+    readonly row_R: Uint32Array;
+    readonly withReference: boolean;
+  }[] = [];
   #keptSteps = 0;
 
   /**
@@ -130,14 +130,15 @@ export class Learner {
   #preparePlans(): Plans {
     const { commands, parameters, workspace, gradients, moments: [first, second] } = this;
     const { parameterCount } = parameters.layout;
-    const { gradient, clip_2, block_squares, dresult_N2 } = gradients;
-    const loss = commands.plan<LossSize>();
-    addPolicyLoss(commands, loss, {
-      result_N4: workspace.result_N4,
-      reference_N4: workspace.reference_N4,
-      objective_N4: workspace.inputs.objective_N4,
-      dresult_N2,
+    const { gradient, clip_2, block_squares, dresult_R2 } = gradients;
+    const scoredLoss = commands.plan<ScoredSize & LossSize>();
+    addPolicyLoss(commands, scoredLoss, {
+      result_N4: workspace.result_R4,
+      reference_N4: workspace.reference_R4,
+      objective_N4: workspace.inputs.objective_R4,
+      dresult_N2: dresult_R2,
     });
+    const loss = commands.plan<ScoredSize & LossSize>().append(scoredLoss, scoredPart);
     const norm = commands.plan<{ readonly maxNorm: number }>();
     addGradientNorm(commands, norm, { gradient, block_squares, clip_2, parameterCount });
     const adam = commands.plan<AdamSize>();
@@ -152,22 +153,31 @@ export class Learner {
     };
   }
 
-  /** The plan of a frozen model's forward over the same inputs, to `reference_N4`. Prepare it once. */
-  referencePlan(parameters: Parameters): Plan<LogprobSize> {
+  /** The plan of a frozen model's forward over the same inputs, to `reference_R4`. Prepare it once. */
+  referencePlan(parameters: Parameters): Plan<ForwardSize> {
     const { commands, workspace } = this;
-    return forwardPlan(commands, { parameters, workspace, result_N4: workspace.reference_N4 });
+    return forwardPlan(commands, { parameters, workspace, result_R4: workspace.reference_R4 });
   }
 
   /**
    * Makes a batch the current one.
-   * @param objective_N4 (advantage, weight, mean weight, old log-prob) per row; needed for a loss only.
+   * @param options.objective_N4 (advantage, weight, mean weight, old log-prob) per row; needed for a loss only.
+   * @param options.row_R The rows to score, ascending, at least one; by default those with a weight in the objective, and
+   * all without one. No other row has a log-prob or a part in the loss.
    * @throws {RangeError} When the batch exceeds the capacity or more batches are queued than the learner was made for.
    */
-  load(batch: LearnerBatch, objective_N4?: Float32Array<ArrayBuffer>): void {
+  load(
+    batch: LearnerBatch,
+    options: {
+      readonly objective_N4?: Float32Array | undefined;
+      readonly row_R?: Uint32Array<ArrayBuffer>;
+    } = {},
+  ): void {
     const { commands, workspace } = this;
-    if (batch.rowCount > workspace.capacity) {
+    const { rowCount } = batch;
+    if (rowCount > workspace.capacity) {
       throw new RangeError(
-        `Cannot load a batch of ${batch.rowCount} tokens: the learner holds ${workspace.capacity}; split the batch`,
+        `Cannot load a batch of ${rowCount} tokens: the learner holds ${workspace.capacity}; split the batch`,
       );
     }
     const upload = this.#uploads[this.#usedUploads];
@@ -175,31 +185,35 @@ export class Learner {
       throw new RangeError(`Cannot queue more than ${this.#uploads.length} batches: collect first`);
     }
     this.#usedUploads++;
-    commands.write(upload.token_N4, batch.token_N4);
-    commands.write(upload.target_N, batch.target_N);
-    commands.write(upload.order_N, batch.order_N);
-    commands.write(upload.start_V, batch.start_V);
-    if (objective_N4) commands.write(upload.objective_N4, objective_N4);
+    const { objective_N4 } = options;
+    const row_R = options.row_R ?? (objective_N4 ? weightedRows(objective_N4) : allRows(rowCount));
+    writeBatch(commands, upload, { batch, row_R, objective_N4 });
     commands.copy({ tensor: upload.all, sizeBytes: upload.all.sizeBytes }, workspace.inputs.all);
-    this.#batch = { rowCount: batch.rowCount };
+    this.#batch = { rowCount, row_R };
+  }
+
+  get #size() {
+    const { rowCount, row_R } = this.#batch;
+    return { rowCount, scoredCount: row_R.length };
   }
 
   /** Records the forward of the current batch. @param temperature Divides the logits; above 0. */
   forward(temperature = 1): void {
-    this.commands.replay(this.#plans.forward, { ...this.#batch, temperature });
+    this.commands.replay(this.#plans.forward, { ...this.#size, temperature });
   }
 
   /** Records a frozen model's forward of the current batch; call it before `forward`, which it would overwrite. */
-  reference(plan: Plan<LogprobSize>, temperature = 1): void {
-    this.commands.replay(plan, { ...this.#batch, temperature });
+  reference(plan: Plan<ForwardSize>, temperature = 1): void {
+    this.commands.replay(plan, { ...this.#size, temperature });
   }
 
   /** Uploads reference log-probs instead of computing them. @param logp_N One per row. */
   loadReference(logp_N: Float32Array): void {
-    const reference_N4 = new Float32Array(4 * logp_N.length);
-    logp_N.forEach((logp, row) => reference_N4[4 * row] = logp);
+    const { row_R } = this.#batch;
+    const reference_R4 = new Float32Array(4 * row_R.length);
+    row_R.forEach((row, place) => reference_R4[4 * place] = logp_N[row] ?? 0);
     this.commands.submit();
-    this.commands.write(this.workspace.reference_N4, reference_N4);
+    this.commands.write(this.workspace.reference_R4, reference_R4);
   }
 
   /** Records loss and backward of the current batch after its `forward`; `accumulate` adds to the gradient. */
@@ -211,8 +225,8 @@ export class Learner {
     },
   ): void {
     const { loss, temperature = 1, accumulate = false } = options;
-    this.commands.replay(this.#plans.loss, { ...this.#batch, loss });
-    this.commands.replay(this.#plans.backward, { ...this.#batch, temperature, accumulate });
+    this.commands.replay(this.#plans.loss, { ...this.#size, loss });
+    this.commands.replay(this.#plans.backward, { ...this.#size, temperature, accumulate });
   }
 
   /** Records the gradient norm, without a step. */
@@ -242,14 +256,12 @@ export class Learner {
     if (!kept) {
       throw new RangeError(`Cannot keep more than ${this.#kept.length} results: collect first`);
     }
-    const rowBytes = this.#batch.rowCount * 16;
-    const referenceBytes = options.withReference ? rowBytes : 0;
-    const { result_N4, reference_N4 } = this.workspace;
-    this.commands.copy({ tensor: result_N4, sizeBytes: rowBytes }, kept.rows);
-    if (referenceBytes > 0) {
-      this.commands.copy({ tensor: reference_N4, sizeBytes: referenceBytes }, kept.reference);
-    }
-    this.#keptRows.push({ rowBytes, referenceBytes });
+    const { withReference = false } = options;
+    const sizeBytes = this.#batch.row_R.length * 16;
+    const { result_R4, reference_R4 } = this.workspace;
+    this.commands.copy({ tensor: result_R4, sizeBytes }, kept.rows);
+    if (withReference) this.commands.copy({ tensor: reference_R4, sizeBytes }, kept.reference);
+    this.#keptRows.push({ ...this.#batch, withReference });
   }
 
   /** Keeps the current gradient norm and clip factor for `collect`. */
@@ -267,13 +279,14 @@ export class Learner {
    * @throws {DeviceLostError} When the device is gone; {Error} with the kernel's label when a command failed.
    */
   async collect(): Promise<{ readonly rows: KeptRows[]; readonly steps: KeptStep[] }> {
+    const keptRows = this.#keptRows;
     const requests: ReadRequest[] = [];
-    const rowCount = this.#keptRows.length;
     this.#kept.forEach(({ rows, reference }, i) => {
-      const kept = this.#keptRows[i];
+      const kept = keptRows[i];
       if (!kept) return;
-      requests.push({ tensor: rows, sizeBytes: kept.rowBytes });
-      requests.push({ tensor: reference, sizeBytes: kept.referenceBytes });
+      const sizeBytes = kept.row_R.length * 16;
+      requests.push({ tensor: rows, sizeBytes });
+      requests.push({ tensor: reference, sizeBytes: kept.withReference ? sizeBytes : 0 });
     });
     this.#kept.slice(0, this.#keptSteps).forEach(({ clip }) =>
       requests.push({ tensor: clip, sizeBytes: CLIP_BYTES })
@@ -284,11 +297,13 @@ export class Learner {
     if (requests.length === 0) this.commands.submit();
     const read = (await this.commands.read(requests)).map((bytes) => new Float32Array(bytes));
     return {
-      rows: Array.from({ length: rowCount }, (_, i) => ({
-        result_N4: read[2 * i] ?? new Float32Array(),
-        reference_N4: read[2 * i + 1] ?? new Float32Array(),
+      rows: keptRows.map(({ withReference, ...batch }, i) => ({
+        result_N4: spreadRecords(read[2 * i] ?? new Float32Array(), batch),
+        reference_N4: withReference
+          ? spreadRecords(read[2 * i + 1] ?? new Float32Array(), batch)
+          : new Float32Array(),
       })),
-      steps: read.slice(2 * rowCount).map(([gradNorm = NaN, clipFactor = 0]) => ({
+      steps: read.slice(2 * keptRows.length).map(([gradNorm = NaN, clipFactor = 0]) => ({
         gradNorm,
         clipFactor,
       })),

@@ -1,28 +1,22 @@
-/** TinyAgent on the GPU, top to bottom: the plans of its forward and backward passes over packed tokens. */
+/** TinyAgent's forward on the GPU, top to bottom: the plan of its pass over packed tokens. */
 import type { Commands, Plan } from "../gpu/commands.ts";
-import { addAttentionBackward, addAttentionForward, addQkvForward } from "../kernels/attention.ts";
-import { addGradientReduce } from "../kernels/clip_adam.ts";
-import { addEmbeddingBackward, addEmbeddingForward } from "../kernels/embedding.ts";
-import { addLayernormBackward, addLayernormForward } from "../kernels/layernorm.ts";
-import {
-  addLinearBackwardInput,
-  addLinearBackwardWeight,
-  addLinearGeluBackwardInput,
-  addLinearGeluForward,
-  addLinearResidualForward,
-} from "../kernels/linear.ts";
-import { addLogprobBackward, addLogprobForward, type LogprobSize } from "../kernels/logprob.ts";
+import type { Operand, Tensor } from "../gpu/tensor.ts";
+import { addAttentionForward, addQkvForward } from "../kernels/attention.ts";
+import { addEmbeddingForward } from "../kernels/embedding.ts";
+import { addLayernormForward } from "../kernels/layernorm.ts";
+import { addLinearGeluForward, addLinearResidualForward } from "../kernels/linear.ts";
+import { addLogprobForward, type LogprobSize } from "../kernels/logprob.ts";
+import type { RowSize } from "../kernels/operands.ts";
+import { addScoredRowsForward, scoredPart, type ScoredSize } from "../kernels/scored_rows.ts";
 import type { ModelConfig } from "./config.ts";
 import type { Parameters } from "./parameters.ts";
-import type { GradientWorkspace, Workspace } from "./workspace.ts";
+import type { Workspace } from "./workspace.ts";
 
-/** What a replay of the backward needs besides the forward's size. */
-export interface BackwardSize extends LogprobSize {
-  /** True adds to the gradient, false replaces it. */
-  readonly accumulate: boolean;
-}
+/** What a replay of the forward needs. */
+export type ForwardSize = LogprobSize & ScoredSize;
 
-function linearShapes(config: ModelConfig) {
+/** The products of a block. */
+export function linearShapes(config: ModelConfig) {
   const { width, feedForwardWidth } = config;
   return {
     proj: { width, columnCount: width },
@@ -32,32 +26,43 @@ function linearShapes(config: ModelConfig) {
   };
 }
 
-/** Adds one block, h = x + attention(LN(x)) and y = h + W gelu(W LN(h)), to a plan. */
-function addBlockForward<Size extends LogprobSize>(
+/** Which block of which model, and its memory. */
+export interface BlockForward {
+  readonly parameters: Parameters;
+  readonly workspace: Workspace;
+  readonly layer: number;
+}
+
+/**
+ * What a block's forward leaves, and where its parameters lie.
+ * @throws {RangeError} When the model has no such block.
+ */
+export function blockOf({ parameters, workspace, layer }: BlockForward) {
+  const a = workspace.blocks[layer];
+  const at = parameters.layout.blocks[layer];
+  if (!a || !at) {
+    throw new RangeError(
+      `Cannot plan block ${layer}: the model has ${parameters.config.layerCount}`,
+    );
+  }
+  return { a, at };
+}
+
+/** Adds a block's attention over its normalized input: `o_ND` from `x_ND`. */
+function addAttentionPart<Size extends RowSize>(
   commands: Commands,
   plan: Plan<Size>,
-  options: {
-    readonly parameters: Parameters;
-    readonly workspace: Workspace;
-    readonly layer: number;
-  },
+  options: BlockForward,
 ): void {
-  const { parameters: { config, layout, operand: w }, workspace, layer } = options;
-  const a = workspace.blocks[layer];
-  const at = layout.blocks[layer];
-  if (!a || !at) {
-    throw new RangeError(`Cannot plan block ${layer}: the model has ${config.layerCount}`);
-  }
-  const { width } = config;
+  const { parameters: { config, operand: w }, workspace } = options;
+  const { a, at } = blockOf(options);
   const { token_N4 } = workspace.inputs;
-  const shapes = linearShapes(config);
-  const y_ND = workspace.blocks[layer + 1]?.x_ND ?? workspace.final_ND;
   addLayernormForward(commands, plan, {
     x_ND: a.x_ND,
     w,
     y_ND: a.normed1_ND,
     moments_N2: a.moments1_N2,
-    width,
+    width: config.width,
     gainOffset: at.ln1,
   });
   addQkvForward(commands, plan, {
@@ -76,10 +81,25 @@ function addBlockForward<Size extends LogprobSize>(
     lse_NH: a.lse_NH,
     shape: config,
   });
+}
+
+/** Adds the rest of a block, row by row: h = x + W o and y = h + W gelu(W LN(h)). */
+function addRowPart<Size extends RowSize>(
+  commands: Commands,
+  plan: Plan<Size>,
+  options: BlockForward & {
+    readonly x_ND: Tensor;
+    readonly o_ND: Operand;
+    readonly y_ND: Tensor;
+  },
+): void {
+  const { parameters: { config, operand: w }, x_ND, o_ND, y_ND } = options;
+  const { a, at } = blockOf(options);
+  const shapes = linearShapes(config);
   addLinearResidualForward(commands, plan, {
-    x_NK: a.o_ND,
+    x_NK: o_ND,
     w,
-    residual_NM: a.x_ND,
+    residual_NM: x_ND,
     y_NM: a.middle_ND,
     shape: { ...shapes.proj, weightOffset: at.proj },
   });
@@ -88,7 +108,7 @@ function addBlockForward<Size extends LogprobSize>(
     w,
     y_ND: a.normed2_ND,
     moments_N2: a.moments2_N2,
-    width,
+    width: config.width,
     gainOffset: at.ln2,
   });
   addLinearGeluForward(commands, plan, {
@@ -107,250 +127,82 @@ function addBlockForward<Size extends LogprobSize>(
   });
 }
 
-/** Adds token table, blocks and the last LayerNorm to a plan: `workspace.hidden_ND` from `workspace.inputs`. */
-export function addHiddenForward<Size extends LogprobSize>(
+/**
+ * Adds token table, blocks and the last LayerNorm to a plan: `hidden_RD` of the workspace from its inputs. Behind the last
+ * attention no row reads another one, so that only scored rows go on.
+ */
+function addHiddenForward<Size extends ScoredSize>(
   commands: Commands,
   plan: Plan<Size>,
   options: { readonly parameters: Parameters; readonly workspace: Workspace },
 ): void {
   const { parameters, workspace } = options;
   const { config, layout, operand: w } = parameters;
-  const first = workspace.blocks[0];
-  if (!first) throw new RangeError("Cannot plan a model without blocks");
+  const { inputs, blocks, scoredX_RD, scoredO_RD, final_RD } = workspace;
+  const last = config.layerCount - 1;
+  const { a: { x_ND: first_ND } } = blockOf({ ...options, layer: 0 });
+  const { a: { x_ND, o_ND } } = blockOf({ ...options, layer: last });
   addEmbeddingForward(commands, plan, {
-    token_N4: workspace.inputs.token_N4,
+    token_N4: inputs.token_N4,
     w,
-    x_ND: first.x_ND,
+    x_ND: first_ND,
     width: config.width,
     weightOffset: layout.embedding,
   });
-  for (let layer = 0; layer < config.layerCount; layer++) {
-    addBlockForward(commands, plan, { parameters, workspace, layer });
-  }
-  addLayernormForward(commands, plan, {
-    x_ND: workspace.final_ND,
+  blocks.slice(0, last).forEach((block, layer) => {
+    addAttentionPart(commands, plan, { ...options, layer });
+    const y_ND = blocks[layer + 1]?.x_ND ?? final_RD;
+    addRowPart(commands, plan, { ...options, layer, x_ND: block.x_ND, o_ND: block.o_ND, y_ND });
+  });
+  addAttentionPart(commands, plan, { ...options, layer: last });
+  addScoredRowsForward(commands, plan, {
+    row_R: inputs.row_R,
+    x_ND,
+    o_ND,
+    x_RD: scoredX_RD,
+    o_RD: scoredO_RD,
+    width: config.width,
+  });
+  const scored = commands.plan<Size>();
+  addRowPart(commands, scored, {
+    ...options,
+    layer: last,
+    x_ND: scoredX_RD,
+    o_ND: scoredO_RD,
+    y_ND: final_RD,
+  });
+  addLayernormForward(commands, scored, {
+    x_ND: final_RD,
     w,
-    y_ND: workspace.hidden_ND,
-    moments_N2: workspace.momentsFinal_N2,
+    y_ND: workspace.hidden_RD,
+    moments_N2: workspace.momentsFinal_R2,
     width: config.width,
     gainOffset: layout.finalNorm,
   });
+  plan.append(scored, scoredPart);
 }
 
-/** The plan of the whole forward: log-prob, entropy and log-sum-exp of every token's target to `result_N4`. */
-export function forwardPlan<Size extends LogprobSize>(
+/** The plan of the whole forward: log-prob, entropy and log-sum-exp of every scored row's target to `result_R4`. */
+export function forwardPlan<Size extends ForwardSize>(
   commands: Commands,
   options: {
     readonly parameters: Parameters;
     readonly workspace: Workspace;
-    /** Where the results go (default `workspace.result_N4`). */
-    readonly result_N4?: Workspace["result_N4"];
+    /** Where the results go (default `workspace.result_R4`). */
+    readonly result_R4?: Workspace["result_R4"];
   },
 ): Plan<Size> {
-  const { parameters, workspace, result_N4 = workspace.result_N4 } = options;
+  const { parameters, workspace, result_R4 = workspace.result_R4 } = options;
   const plan = commands.plan<Size>();
   addHiddenForward(commands, plan, { parameters, workspace });
-  addLogprobForward(commands, plan, {
-    h_ND: workspace.hidden_ND,
+  const scored = commands.plan<Size>();
+  addLogprobForward(commands, scored, {
+    h_ND: workspace.hidden_RD,
     w: parameters.operand,
-    target_N: workspace.inputs.target_N,
+    target_N: workspace.inputs.target_R,
     segments: workspace.segments,
-    result_N4,
+    result_N4: result_R4,
     shape: { ...parameters.config, weightOffset: parameters.layout.head },
   });
-  return plan;
-}
-
-interface BlockBackward {
-  readonly parameters: Parameters;
-  readonly workspace: Workspace;
-  readonly gradients: GradientWorkspace;
-  readonly layer: number;
-  /** Where block partials start in the flat layout: they are stored from 0. */
-  readonly trunkStart: number;
-  readonly chunkStride: number;
-}
-
-/** Adds one block's backward: from the gradient of its output in dx_ND[0] to that of its input in dx_ND[0]. */
-function addBlockBackward<Size extends BackwardSize>(
-  commands: Commands,
-  plan: Plan<Size>,
-  options: BlockBackward,
-): void {
-  const { parameters: { config, layout, operand: w }, workspace, gradients } = options;
-  const { layer, trunkStart, chunkStride } = options;
-  const a = workspace.blocks[layer];
-  const at = layout.blocks[layer];
-  if (!a || !at) {
-    throw new RangeError(`Cannot plan block ${layer}: the model has ${config.layerCount}`);
-  }
-  const { partials, dnormed_ND, dz_NF, dqkv_N3D, dx_ND: [dy, dmiddle] } = gradients;
-  const shapes = linearShapes(config);
-  const weights = { partials, chunkStride };
-  addLinearBackwardWeight(commands, plan, {
-    ...weights,
-    dy_NM: dy,
-    x_NK: a.gelu_NF,
-    shape: { ...shapes.out, weightOffset: at.out },
-    hasBias: true,
-    partialOffset: at.out - trunkStart,
-  });
-  addLinearGeluBackwardInput(commands, plan, {
-    dy_NM: dy,
-    w,
-    z_NK: a.z_NF,
-    dz_NK: dz_NF,
-    shape: { ...shapes.out, weightOffset: at.out },
-  });
-  addLinearBackwardWeight(commands, plan, {
-    ...weights,
-    dy_NM: dz_NF,
-    x_NK: a.normed2_ND,
-    shape: { ...shapes.fc, weightOffset: at.fc },
-    hasBias: true,
-    partialOffset: at.fc - trunkStart,
-  });
-  addLinearBackwardInput(commands, plan, {
-    dy_NM: dz_NF,
-    w,
-    dx_NK: dnormed_ND,
-    shape: { ...shapes.fc, weightOffset: at.fc },
-  });
-  addLayernormBackward(commands, plan, {
-    ...weights,
-    dy_ND: dnormed_ND,
-    x_ND: a.middle_ND,
-    moments_N2: a.moments2_N2,
-    w,
-    dresidual_ND: dy,
-    spare_ND: dy,
-    dx_ND: dmiddle,
-    width: config.width,
-    gainOffset: at.ln2,
-    partialOffset: at.ln2 - trunkStart,
-  });
-  addLinearBackwardWeight(commands, plan, {
-    ...weights,
-    dy_NM: dmiddle,
-    x_NK: a.o_ND,
-    shape: { ...shapes.proj, weightOffset: at.proj },
-    hasBias: true,
-    partialOffset: at.proj - trunkStart,
-  });
-  addLinearBackwardInput(commands, plan, {
-    dy_NM: dmiddle,
-    w,
-    dx_NK: gradients.do_ND,
-    shape: { ...shapes.proj, weightOffset: at.proj },
-  });
-  addAttentionBackward(commands, plan, {
-    qkv_N3D: a.qkv_N3D,
-    do_ND: gradients.do_ND,
-    o_ND: a.o_ND,
-    lse_NH: a.lse_NH,
-    delta_NH: gradients.delta_NH,
-    token_N4: workspace.inputs.token_N4,
-    angles_TK: workspace.angles_TK,
-    dqkv_N3D,
-    shape: config,
-  });
-  addLinearBackwardWeight(commands, plan, {
-    ...weights,
-    dy_NM: dqkv_N3D,
-    x_NK: a.normed1_ND,
-    shape: { ...shapes.qkv, weightOffset: at.qkv },
-    hasBias: false,
-    partialOffset: at.qkv - trunkStart,
-  });
-  addLinearBackwardInput(commands, plan, {
-    dy_NM: dqkv_N3D,
-    w,
-    dx_NK: dnormed_ND,
-    shape: { ...shapes.qkv, weightOffset: at.qkv },
-  });
-  addLayernormBackward(commands, plan, {
-    ...weights,
-    dy_ND: dnormed_ND,
-    x_ND: a.x_ND,
-    moments_N2: a.moments1_N2,
-    w,
-    dresidual_ND: dmiddle,
-    spare_ND: dmiddle,
-    dx_ND: dy,
-    width: config.width,
-    gainOffset: at.ln1,
-    partialOffset: at.ln1 - trunkStart,
-  });
-}
-
-/**
- * The plan of the backward: from (d loss / d log-prob, d loss / d entropy) in `dresult_N2` to the flat gradient. It needs
- * the activations of a forward over the same inputs and weights.
- */
-export function backwardPlan<Size extends BackwardSize>(
-  commands: Commands,
-  options: {
-    readonly parameters: Parameters;
-    readonly workspace: Workspace;
-    readonly gradients: GradientWorkspace;
-  },
-): Plan<Size> {
-  const { parameters, workspace, gradients } = options;
-  const { config, layout, operand: w } = parameters;
-  const plan = commands.plan<Size>();
-  const trunkStart = layout.blocks[0]?.ln1 ?? 0;
-  const chunkStride = layout.head - trunkStart;
-  const [dx, spare] = gradients.dx_ND;
-  addLogprobBackward(commands, plan, {
-    h_ND: workspace.hidden_ND,
-    w,
-    target_N: workspace.inputs.target_N,
-    result_N4: workspace.result_N4,
-    dresult_N2: gradients.dresult_N2,
-    dz_NC: gradients.dz_NC,
-    partials: gradients.headPartials,
-    dh_ND: gradients.dnormed_ND,
-    gradient: gradients.gradient,
-    shape: { ...config, weightOffset: layout.head },
-  });
-  addLayernormBackward(commands, plan, {
-    dy_ND: gradients.dnormed_ND,
-    x_ND: workspace.final_ND,
-    moments_N2: workspace.momentsFinal_N2,
-    w,
-    dresidual_ND: undefined,
-    spare_ND: spare,
-    dx_ND: dx,
-    partials: gradients.partials,
-    width: config.width,
-    gainOffset: layout.finalNorm,
-    partialOffset: layout.finalNorm - trunkStart,
-    chunkStride,
-  });
-  for (let layer = config.layerCount - 1; layer >= 0; layer--) {
-    addBlockBackward(commands, plan, {
-      parameters,
-      workspace,
-      gradients,
-      layer,
-      trunkStart,
-      chunkStride,
-    });
-  }
-  addGradientReduce(commands, plan, {
-    partials: gradients.partials,
-    gradient: gradients.gradient,
-    chunkStride,
-    ranges: [{ length: chunkStride, partialOffset: 0, gradientOffset: trunkStart }],
-  });
-  addEmbeddingBackward(commands, plan, {
-    order: workspace.inputs.order_N,
-    start_V: workspace.inputs.start_V,
-    dx_ND: dx,
-    gradient: gradients.gradient,
-    width: config.width,
-    vocabSize: config.vocabSize,
-    weightOffset: layout.embedding,
-  });
-  return plan;
+  return plan.append(scored, scoredPart);
 }

@@ -10,7 +10,7 @@ import type { Workspace } from "./workspace.ts";
 
 /**
  * Adds one token of every slot through all layers to a plan, with the kernels of the training forward: `token_N4` holds
- * each slot's token and position, `hidden_ND` gets its hidden state, keys and values go to one cache a layer.
+ * each slot's token and position, `hidden_RD` gets its hidden state, keys and values go to one cache a layer.
  */
 export function addDecodeLayers<Size extends { readonly rowCount: number }>(
   commands: Commands,
@@ -86,15 +86,15 @@ export function addDecodeLayers<Size extends { readonly rowCount: number }>(
       x_NK: a.gelu_NF,
       w,
       residual_NM: a.middle_ND,
-      y_NM: isLast ? workspace.final_ND : a.x_ND,
+      y_NM: isLast ? workspace.final_RD : a.x_ND,
       shape: { width: feedForwardWidth, columnCount: width, weightOffset: at.out },
     });
   });
   addLayernormForward(commands, plan, {
-    x_ND: workspace.final_ND,
+    x_ND: workspace.final_RD,
     w,
-    y_ND: workspace.hidden_ND,
-    moments_N2: workspace.momentsFinal_N2,
+    y_ND: workspace.hidden_RD,
+    moments_N2: workspace.momentsFinal_R2,
     width,
     gainOffset: layout.finalNorm,
   });

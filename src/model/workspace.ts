@@ -4,10 +4,8 @@ import {
   createRowOperand,
   createTensor,
   destroy,
-  OFFSET_ALIGNMENT_BYTES,
   type Operand,
   roundUp,
-  slice,
   type Tensor,
 } from "../gpu/tensor.ts";
 import { headPartialBytes, segmentCount, tileWidth } from "../kernels/logprob.ts";
@@ -15,6 +13,7 @@ import { normBlockCount } from "../kernels/clip_adam.ts";
 import { ROW_CHUNKS } from "../kernels/operands.ts";
 import { attentionIterations, rotaryAngles } from "../kernels/attention.ts";
 import { type ModelConfig, parameterLayout } from "./config.ts";
+import { type BatchInputs, createBatchInputs } from "./batch_inputs.ts";
 import { createFlat } from "./parameters.ts";
 
 /** What one block's forward leaves for its backward. */
@@ -43,22 +42,6 @@ export interface BlockActivations {
   readonly gelu_NF: Operand;
 }
 
-/** Inputs that the host uploads for each batch: ranges of one tensor, so that one copy brings them all. */
-export interface BatchInputs {
-  /** The tensor that the others are ranges of. */
-  readonly all: Tensor;
-  /** (id, position, first, end) of each packed token, u32. */
-  readonly token_N4: Tensor;
-  /** The token that follows, whose log-prob is computed, u32. */
-  readonly target_N: Tensor;
-  /** (advantage, weight, mean weight, old log-prob), f32. */
-  readonly objective_N4: Tensor;
-  /** Rows by token id, and where each id starts: for the embedding's gradient. */
-  readonly order_N: Tensor;
-  /** Where each id starts in order_N, u32 [V + 1]. */
-  readonly start_V: Tensor;
-}
-
 /** All device memory that forward and backward need besides the weights. */
 export interface Workspace {
   /** The model's sizes. */
@@ -71,28 +54,31 @@ export interface Workspace {
   readonly inputs: BatchInputs;
   /** (cos, sin) of each rotary pair at each position, f32 [T, K]. */
   readonly angles_TK: Tensor;
-  /** One record a layer. */
+  /** One record a layer. In the last one all that comes after attention has R rows. */
   readonly blocks: readonly BlockActivations[];
+  /** Input of the last block, and output of its attention, of the scored rows. */
+  readonly scoredX_RD: Tensor;
+  readonly scoredO_RD: Operand;
   /** Hidden states after the last block. */
-  readonly final_ND: Tensor;
+  readonly final_RD: Tensor;
   /** Mean and 1/σ of the last LayerNorm. */
-  readonly momentsFinal_N2: Tensor;
+  readonly momentsFinal_R2: Tensor;
   /** Hidden states after the last LayerNorm, which the head reads. */
-  readonly hidden_ND: Operand;
+  readonly hidden_RD: Operand;
   /** Partial log-sum-exps of the vocabulary's segments. */
   readonly segments: Tensor;
-  /** (log-prob, entropy, lse, 0) per token. */
-  readonly result_N4: Tensor;
+  /** (log-prob, entropy, lse, 0) per scored row. */
+  readonly result_R4: Tensor;
   /** The same of the reference model, computed or uploaded. */
-  readonly reference_N4: Tensor;
+  readonly reference_R4: Tensor;
 }
 
 /** Device memory of the backward pass. */
 export interface GradientWorkspace {
   /** d loss / d log-prob and d loss / d entropy. */
-  readonly dresult_N2: Tensor;
+  readonly dresult_R2: Tensor;
   /** Gradient of one tile of logits. */
-  readonly dz_NC: Operand;
+  readonly dz_RC: Operand;
   /** Partial sums of the head's gradient over a tile. */
   readonly headPartials: Tensor;
   /** Gradient that enters a LayerNorm backward, [N, D]. */
@@ -151,41 +137,6 @@ function createBlock(make: Allocator, config: ModelConfig, layer: number): Block
     normed2_ND: make.operand(label("normed2"), width),
     z_NF: make.rows(label("z"), feedForwardWidth),
     gelu_NF: make.operand(label("gelu"), feedForwardWidth),
-  };
-}
-
-/** Allocates the inputs of a batch of up to `capacity` tokens. */
-export function createBatchInputs(
-  commands: Commands,
-  config: ModelConfig,
-  options: { readonly capacity: number; readonly label: string },
-): BatchInputs {
-  const { capacity, label } = options;
-  const sizes = {
-    token_N4: capacity * 16,
-    target_N: capacity * 4,
-    objective_N4: capacity * 16,
-    order_N: capacity * 4,
-    start_V: (config.vocabSize + 1) * 4,
-  };
-  const aligned = Object.values(sizes).map((size) => roundUp(size, OFFSET_ALIGNMENT_BYTES));
-  const all = createTensor(commands.gpu.device, {
-    label,
-    sizeBytes: aligned.reduce((sum, size) => sum + size, 0),
-  });
-  let offset = 0;
-  const next = (name: keyof typeof sizes): Tensor => {
-    const sizeBytes = roundUp(sizes[name], OFFSET_ALIGNMENT_BYTES);
-    offset += sizeBytes;
-    return { ...slice(all, offset - sizeBytes, sizeBytes), label: `${label} ${name}` };
-  };
-  return {
-    all,
-    token_N4: next("token_N4"),
-    target_N: next("target_N"),
-    objective_N4: next("objective_N4"),
-    order_N: next("order_N"),
-    start_V: next("start_V"),
   };
 }
 
@@ -255,12 +206,14 @@ export function createWorkspace(
     angles_TK,
     blocks,
     inputs: createBatchInputs(commands, config, { capacity, label: "inputs" }),
-    final_ND: make.rows("final", width),
-    momentsFinal_N2: make.rows("final moments", 2),
-    hidden_ND: make.operand("hidden", width),
+    scoredX_RD: make.rows("scored x", width),
+    scoredO_RD: make.operand("scored attention output", width),
+    final_RD: make.rows("final", width),
+    momentsFinal_R2: make.rows("final moments", 2),
+    hidden_RD: make.operand("hidden", width),
     segments: make.rows("log-prob segments", 4 * segmentCount(vocabSize)),
-    result_N4: make.rows("log-probs", 4),
-    reference_N4: make.rows("reference log-probs", 4),
+    result_R4: make.rows("log-probs", 4),
+    reference_R4: make.rows("reference log-probs", 4),
   };
 }
 
@@ -281,8 +234,8 @@ export function createGradientWorkspace(
   const trunk = layout.head - (layout.blocks[0]?.ln1 ?? 0);
   const head = { width, vocabSize, weightOffset: layout.head };
   return {
-    dresult_N2: make.rows("log-prob gradients", 2),
-    dz_NC: make.operand("logit gradients", tileWidth(vocabSize)),
+    dresult_R2: make.rows("log-prob gradients", 2),
+    dz_RC: make.operand("logit gradients", tileWidth(vocabSize)),
     headPartials: tensor("head partials", headPartialBytes(head)),
     dnormed_ND: make.rows("gradient of normed", width),
     dx_ND: [make.operand("gradient of x, even", width), make.operand("gradient of x, odd", width)],

@@ -162,7 +162,7 @@ export async function cloneBehaviour(
       () => demonstrations[random.integer(demonstrations.length)] ?? { ids: [], owners: [] },
     );
     const batch = packEpisodes(chosen.map(({ ids }) => ids), { vocabSize: TINY_AGENT.vocabSize });
-    learner.load(batch, cloningObjective(chosen));
+    learner.load(batch, { objective_N4: cloningObjective(chosen) });
     learner.forward();
     learner.backward({ loss });
     learner.step(Infinity, {

@@ -63,7 +63,7 @@ export async function accumulateGradient(
     const isWhole = ranges.length === 1;
     learner.load(
       isWhole ? batch : packEpisodes(episodesOf(batch, begin, end), { vocabSize }),
-      objective_N4,
+      { objective_N4 },
     );
     if (refLogp_N) learner.loadReference(refLogp_N);
     learner.forward();

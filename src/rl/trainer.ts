@@ -5,7 +5,7 @@ import { bugFixSpec } from "../gym/bugfix.ts";
 import type { CompiledGym } from "../gym/compiled.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
 import { makeTasks } from "../gym/tasks.ts";
-import type { LogprobSize } from "../kernels/logprob.ts";
+import type { ForwardSize } from "../model/tiny_agent.ts";
 import { Learner } from "../model/learner.ts";
 import {
   createParameters,
@@ -91,7 +91,7 @@ export class Trainer {
   readonly #decoder: Decoder;
   #sampler: { readonly parameters: Parameters; readonly decoder: Decoder } | undefined;
   #reference:
-    | { readonly plan: Plan<LogprobSize>; readonly parameters: Parameters | undefined }
+    | { readonly plan: Plan<ForwardSize>; readonly parameters: Parameters | undefined }
     | undefined;
   readonly #reference_W: Float32Array<ArrayBuffer> | undefined;
   #state: TrainerState;
@@ -206,7 +206,7 @@ export class Trainer {
   }
 
   /** The plan of the KL reference, prepared when first needed; undefined without a KL term. */
-  async #referencePlan(): Promise<Plan<LogprobSize> | undefined> {
+  async #referencePlan(): Promise<Plan<ForwardSize> | undefined> {
     if (this.stages.lossTerms(this.config).klCoef === 0) return undefined;
     if (this.#reference) return this.#reference.plan;
     const { learner } = this;

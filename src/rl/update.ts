@@ -1,6 +1,6 @@
 /** One update in the making: records minibatch after minibatch, collects when the queue is full, reports at the end. */
 import type { Plan } from "../gpu/commands.ts";
-import type { LogprobSize } from "../kernels/logprob.ts";
+import type { ForwardSize } from "../model/tiny_agent.ts";
 import type { KeptRows, KeptStep, Learner } from "../model/learner.ts";
 import { packEpisodes } from "../rollout/batch.ts";
 import type { TrainConfig } from "./config.ts";
@@ -26,7 +26,7 @@ export interface UpdateOptions {
   /** True leaves the optimizer alone. */
   readonly isSkipped: boolean;
   /** The KL reference's forward; undefined without a KL term. */
-  readonly reference: Plan<LogprobSize> | undefined;
+  readonly reference: Plan<ForwardSize> | undefined;
   /** Optimizer steps done before. */
   readonly adamStep: number;
 }
@@ -98,7 +98,7 @@ export class UpdateRun {
       oldLogp_BC: gridRows(options.oldLogp_BC, part.episodes, columnCount),
     });
     const { temperature } = config;
-    learner.load(rows, objective_N4);
+    learner.load(rows, { objective_N4 });
     if (reference) learner.reference(reference, temperature);
     learner.forward(temperature);
     learner.keepRows({ withReference: reference !== undefined });

@@ -326,7 +326,7 @@ export class Decoder {
       maxPositions,
     });
     addLinearForward(commands, token, {
-      x_NK: workspace.hidden_ND,
+      x_NK: workspace.hidden_RD,
       w,
       y_NM: logits,
       shape: { width: config.width, columnCount: config.vocabSize, weightOffset: layout.head },

@@ -2,9 +2,9 @@
 import type { Commands, Plan } from "../gpu/commands.ts";
 import { createTensor, destroy, type Tensor } from "../gpu/tensor.ts";
 import { addLinearForward } from "../kernels/linear.ts";
-import type { LogprobSize } from "../kernels/logprob.ts";
 import type { Parameters } from "../model/parameters.ts";
-import { forwardPlan } from "../model/tiny_agent.ts";
+import { allRows, writeBatch } from "../model/batch_inputs.ts";
+import { forwardPlan, type ForwardSize } from "../model/tiny_agent.ts";
 import { createWorkspace, destroyWorkspace, type Workspace } from "../model/workspace.ts";
 import { packEpisodes } from "./batch.ts";
 
@@ -62,7 +62,7 @@ interface Scorer {
   readonly workspace: Workspace;
   /** f32 [capacity, V]. */
   readonly logits: Tensor | undefined;
-  readonly plan: Plan<LogprobSize>;
+  readonly plan: Plan<ForwardSize>;
 }
 
 function prepareScorer(
@@ -81,14 +81,14 @@ function prepareScorer(
     maxPositions,
     isTraining: false,
   });
-  const plan = forwardPlan<LogprobSize>(commands, { parameters, workspace });
+  const plan = forwardPlan<ForwardSize>(commands, { parameters, workspace });
   if (!withLogits) return { workspace, plan, logits: undefined };
   const logits = createTensor(commands.gpu.device, {
     label: "logits",
     sizeBytes: capacity * config.vocabSize * 4,
   });
   addLinearForward(commands, plan, {
-    x_NK: workspace.hidden_ND,
+    x_NK: workspace.hidden_RD,
     w,
     y_NM: logits,
     shape: { width: config.width, columnCount: config.vocabSize, weightOffset: layout.head },
@@ -132,12 +132,11 @@ export async function scoreEpisodes(
   const logits_NV = withLogits ? new Float32Array(batch.rowCount * vocabSize) : undefined;
   for (const { begin, end, rowCount } of ranges) {
     const first = batch.firstRow_B[begin];
-    const { token_N4, target_N } = packEpisodes(ids_B.slice(begin, end), { vocabSize });
-    commands.write(workspace.inputs.token_N4, token_N4);
-    commands.write(workspace.inputs.target_N, target_N);
-    commands.replay(plan, { rowCount, temperature });
+    const part = packEpisodes(ids_B.slice(begin, end), { vocabSize });
+    writeBatch(commands, workspace.inputs, { batch: part, row_R: allRows(rowCount) });
+    commands.replay(plan, { rowCount, scoredCount: rowCount, temperature });
     const [resultBytes, logitBytes] = await commands.read([
-      { tensor: workspace.result_N4, sizeBytes: rowCount * 16 },
+      { tensor: workspace.result_R4, sizeBytes: rowCount * 16 },
       ...(logits ? [{ tensor: logits, sizeBytes: rowCount * vocabSize * 4 }] : []),
     ]);
     const result_N4 = new Float32Array(resultBytes);

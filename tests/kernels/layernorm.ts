@@ -1,7 +1,7 @@
 /** Holds the layernorm kernels to src/reference/layernorm.ts. */
 import { addGradientReduce } from "../../src/kernels/clip_adam.ts";
 import { addLayernormBackward, addLayernormForward } from "../../src/kernels/layernorm.ts";
-import { ROW_CHUNKS } from "../../src/kernels/operands.ts";
+import { chunkStarts, ROW_CHUNKS } from "../../src/kernels/operands.ts";
 import { layernormBackward, layernormForward } from "../../src/reference/layernorm.ts";
 import { type Compare, DIVISION, randomF32, ROUNDOFF, roundoffs, withRun } from "./harness.ts";
 
@@ -112,6 +112,7 @@ export function compareLayernormBackward(shape: LayernormCase): Compare {
           dresidual_ND: hasResidual ? residual : undefined,
           spare_ND: residual,
           dx_ND: dx,
+          chunkStart_9: run.tensor(chunkStarts(rowCount)),
           partials,
           width,
           gainOffset: 8,

@@ -8,7 +8,7 @@ import {
   addLinearGeluForward,
   addLinearResidualForward,
 } from "../../src/kernels/linear.ts";
-import { ROW_CHUNKS } from "../../src/kernels/operands.ts";
+import { chunkStarts, ROW_CHUNKS } from "../../src/kernels/operands.ts";
 import { gelu, geluDerivative } from "../../src/reference/gelu.ts";
 import { linearBackward, linearForward } from "../../src/reference/linear.ts";
 import {
@@ -243,6 +243,7 @@ export function compareLinearBackwardWeight(size: LinearCase): Compare {
         addLinearBackwardWeight(commands, plan, {
           dy_NM: run.rows(rowCount, dyWidth, padded(dy_NO, columnCount, dyWidth)),
           x_NK: run.rows(rowCount, width, x_NI),
+          chunkStart_9: run.tensor(chunkStarts(rowCount)),
           partials,
           shape,
           dyWidth,

@@ -6,7 +6,7 @@ import {
   segmentCount,
   tileWidth,
 } from "../../src/kernels/logprob.ts";
-import { ROW_CHUNKS } from "../../src/kernels/operands.ts";
+import { chunkStarts, ROW_CHUNKS } from "../../src/kernels/operands.ts";
 import { linearBackward, linearForward } from "../../src/reference/linear.ts";
 import {
   logprobBackward,
@@ -152,6 +152,7 @@ export function compareLogprobBackward(
               (i % 2 ? dentropy_N : dlogp_N)[i >> 1]!),
           ),
           dz_NC: run.rows(rowCount, tileWidth(vocabSize)),
+          chunkStart_9: run.tensor(chunkStarts(rowCount)),
           partials: run.empty(headPartialBytes(shape) / 4),
           dh_ND,
           gradient,

@@ -10,9 +10,11 @@ import * as linear from "../../src/kernels/linear.ts";
 import * as logprob from "../../src/kernels/logprob.ts";
 import * as policyLoss from "../../src/kernels/policy_loss.ts";
 import * as sample from "../../src/kernels/sample.ts";
+import * as scoredRows from "../../src/kernels/scored_rows.ts";
 import { kernelOf } from "../../src/kernels/operands.ts";
 import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
 import { assertHolds, violation } from "./harness.ts";
+import { ATTENTION_MUTATIONS } from "./attention_mutations.ts";
 import { DECODER_MUTATIONS } from "./decoder_mutations.ts";
 import { type Mutation, MUTATIONS } from "./mutations.ts";
 
@@ -37,7 +39,7 @@ function mutantOf(gpu: Gpu, { spec, from, to, mistake }: Mutation): Gpu {
   return mutant;
 }
 
-const ALL = [...MUTATIONS, ...DECODER_MUTATIONS];
+const ALL = [...MUTATIONS, ...ATTENTION_MUTATIONS, ...DECODER_MUTATIONS];
 
 for (const mutation of ALL) {
   gpuTest(`${mutation.spec.name}: the tests find that ${mutation.mistake}`, async () => {
@@ -50,10 +52,20 @@ for (const mutation of ALL) {
 }
 
 Deno.test("every kernel has a planted mistake", () => {
-  const modules = [attention, clipAdam, embedding, layernorm, linear, logprob, policyLoss, sample];
+  const modules = [
+    attention,
+    clipAdam,
+    embedding,
+    layernorm,
+    linear,
+    logprob,
+    policyLoss,
+    sample,
+    scoredRows,
+  ];
   const isSpec = (value: unknown): value is KernelSpec =>
     typeof value === "object" && value !== null && "wgsl" in value;
   const specs = modules.flatMap((module) => Object.values(module).filter(isSpec));
   const missing = specs.filter((spec) => !ALL.some((mutation) => mutation.spec === spec));
-  assert(specs.length >= 22 && missing.length === 0, missing.map(({ name }) => name).join());
+  assert(specs.length >= 24 && missing.length === 0, missing.map(({ name }) => name).join());
 });

@@ -1,18 +1,12 @@
 /** Mistakes to plant in the shaders, each with the comparison of the op's own tests that has to find it. */
 import type { KernelSpec } from "../../src/gpu/kernel.ts";
-import * as attention from "../../src/kernels/attention.ts";
 import * as clipAdam from "../../src/kernels/clip_adam.ts";
 import * as embedding from "../../src/kernels/embedding.ts";
 import * as layernorm from "../../src/kernels/layernorm.ts";
 import * as linear from "../../src/kernels/linear.ts";
 import * as logprob from "../../src/kernels/logprob.ts";
 import * as policyLoss from "../../src/kernels/policy_loss.ts";
-import {
-  compareAttentionBackward,
-  compareAttentionDecode,
-  compareAttentionForward,
-  compareQkvForward,
-} from "./attention.ts";
+import * as scoredRows from "../../src/kernels/scored_rows.ts";
 import { compareClipAdam } from "./clip_adam.ts";
 import { compareEmbeddingBackward, compareEmbeddingForward } from "./embedding.ts";
 import type { Compare } from "./harness.ts";
@@ -27,6 +21,7 @@ import {
 } from "./linear.ts";
 import { compareLogprobBackward, compareLogprobForward } from "./logprob.ts";
 import { comparePolicyLoss } from "./policy_loss.ts";
+import { compareScoredRowsBackward, compareScoredRowsForward } from "./scored_rows.ts";
 
 /** A mistake: in the kernel's own text or in one that it shares, `from` becomes `to`. */
 export interface Mutation {
@@ -38,9 +33,9 @@ export interface Mutation {
 }
 
 const LINEAR = { rowCount: 9, width: 64, columnCount: 48 };
-const ATTENTION = { lengths: [3, 1, 7], width: 64, headCount: 4 };
 const LAYERNORM = { rowCount: 9, width: 64, offset: 100 };
 const LOGPROB = { rowCount: 9, width: 32, vocabSize: 60, temperature: 0.7 };
+const SCORED_ROWS = { rowCount: 9, width: 32, row_R: [1, 2, 7] };
 const EMBEDDING = { rowCount: 9, width: 32, vocabSize: 7, accumulate: true };
 const ADAM = { parameterCount: 4097, maxNorm: 0.05, step: 3 };
 const CLIPPED = {
@@ -67,6 +62,20 @@ export const MUTATIONS: readonly Mutation[] = [
     from: "sum += ",
     to: "sum = ",
     compare: compareEmbeddingBackward(EMBEDDING),
+  },
+  {
+    mistake: "rows are taken as they come",
+    spec: scoredRows.SCORED_ROWS_FORWARD,
+    from: "let n = row_R[r];",
+    to: "let n = min(r, row_R[r]);",
+    compare: compareScoredRowsForward(SCORED_ROWS),
+  },
+  {
+    mistake: "rows without a loss get the gradient of the first one with a loss",
+    spec: scoredRows.SCORED_ROWS_BACKWARD,
+    from: "select(vec4f(0.0), dx, is_scored)",
+    to: "dx",
+    compare: compareScoredRowsBackward(SCORED_ROWS),
   },
   {
     mistake: "the mean is not subtracted from the variance",
@@ -187,97 +196,6 @@ export const MUTATIONS: readonly Mutation[] = [
     from: "const CHUNKS = 8u;",
     to: "const CHUNKS = 4u;",
     compare: compareLinearBackwardWeight(LINEAR),
-  },
-  {
-    mistake: "queries and keys turn the wrong way",
-    spec: attention.QKV_FORWARD,
-    from: "fma(pairs.y, angles.x, pairs.x * angles.y)",
-    to: "fma(pairs.y, angles.x, -(pairs.x * angles.y))",
-    compare: compareQkvForward(ATTENTION),
-  },
-  {
-    mistake: "values are turned, too",
-    spec: attention.QKV_FORWARD,
-    from: "rotate_pairs(value, angles), column < 8u * params.width4",
-    to: "rotate_pairs(value, angles), column < 12u * params.width4",
-    compare: compareQkvForward(ATTENTION),
-  },
-  {
-    mistake: "an episode sees the one before",
-    spec: attention.ATTENTION_FORWARD,
-    from: "var j = token_N4[n].z;",
-    to: "var j = 0u;",
-    compare: compareAttentionForward(ATTENTION),
-  },
-  {
-    mistake: "a token does not see itself",
-    spec: attention.ATTENTION_FORWARD,
-    from: "j <= n;",
-    to: "j < max(n, token_N4[n].z + 1u);",
-    compare: compareAttentionForward(ATTENTION),
-  },
-  {
-    mistake: "a token sees the next one",
-    spec: attention.ATTENTION_FORWARD,
-    from: "j <= n;",
-    to: "j < min(n + 2u, token_N4[n].w);",
-    compare: compareAttentionForward(ATTENTION),
-  },
-  {
-    mistake: "the sum is not rescaled when the maximum rises",
-    spec: attention.ATTENTION_FORWARD,
-    from: "score_sum = fma(score_sum, keep, p);",
-    to: "score_sum = score_sum + p;",
-    compare: compareAttentionForward(ATTENTION),
-  },
-  {
-    mistake: "the cache of the slot before is read",
-    spec: attention.ATTENTION_DECODE,
-    from: "cache_at = slot * params.max_positions",
-    to: "cache_at = (slot / 2u) * params.max_positions",
-    compare: compareAttentionDecode({ ...ATTENTION, lengths: [4, 4, 4] }),
-  },
-  {
-    mistake: "the newest key is left out",
-    spec: attention.ATTENTION_DECODE,
-    from: "j <= position;",
-    to: "j < max(position, 1u);",
-    compare: compareAttentionDecode({ ...ATTENTION, lengths: [4, 4, 4] }),
-  },
-  {
-    mistake: "the softmax's own derivative is forgotten",
-    spec: attention.ATTENTION_BACKWARD_QUERY,
-    from: "(sum_of_parts(dp_parts) - delta)",
-    to: "sum_of_parts(dp_parts)",
-    compare: compareAttentionBackward(ATTENTION),
-  },
-  {
-    mistake: "a query's gradient is turned forward, not back",
-    spec: attention.ATTENTION_BACKWARD_QUERY,
-    from: "vec4f(1.0, -1.0, 1.0, -1.0)",
-    to: "vec4f(1.0)",
-    compare: compareAttentionBackward(ATTENTION),
-  },
-  {
-    mistake: "a key's gradient is turned forward, not back",
-    spec: attention.ATTENTION_BACKWARD_KEY_VALUE,
-    from: "vec4f(1.0, -1.0, 1.0, -1.0)",
-    to: "vec4f(1.0)",
-    compare: compareAttentionBackward(ATTENTION),
-  },
-  {
-    mistake: "a key hears of queries before it",
-    spec: attention.ATTENTION_BACKWARD_KEY_VALUE,
-    from: "var n = j;",
-    to: "var n = token_N4[j].z;",
-    compare: compareAttentionBackward(ATTENTION),
-  },
-  {
-    mistake: "the last query of an episode is forgotten",
-    spec: attention.ATTENTION_BACKWARD_KEY_VALUE,
-    from: "n < token_N4[j].w;",
-    to: "n + 1u < token_N4[j].w;",
-    compare: compareAttentionBackward(ATTENTION),
   },
   {
     mistake: "the maximum is not subtracted, so that exp overflows",

@@ -52,14 +52,14 @@ function prepareDecoding(commands: Commands, parameters: Parameters): Decoding {
   addDecodeLayers(commands, plan, { parameters, workspace, caches, maxPositions: LONGEST });
   const { width, vocabSize } = config;
   addLinearForward(commands, plan, {
-    x_NK: workspace.hidden_ND,
+    x_NK: workspace.hidden_RD,
     w,
     y_NM: logits_BV,
     shape: { width, columnCount: vocabSize, weightOffset: layout.head },
   });
-  const { inputs: { token_N4: token_B4, target_N: target_B }, result_N4: result_B4 } = workspace;
+  const { inputs: { token_N4: token_B4, target_R: target_B }, result_R4: result_B4 } = workspace;
   addLogprobForward(commands, plan, {
-    h_ND: workspace.hidden_ND,
+    h_ND: workspace.hidden_RD,
     w,
     target_N: target_B,
     segments: workspace.segments,

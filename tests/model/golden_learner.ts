@@ -78,7 +78,7 @@ export const GOLDEN_SIZES = {
 
 /** Records one golden update: forward, loss and backward of `task`. */
 export function recordGradient(learner: Learner, task: GradientTask): void {
-  learner.load(task.batch, task.objective_N4);
+  learner.load(task.batch, { objective_N4: task.objective_N4 });
   if (task.refLogp_N) learner.loadReference(task.refLogp_N);
   learner.forward();
   learner.backward({ loss: task.terms });

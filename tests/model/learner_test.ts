@@ -1,6 +1,7 @@
 /** Tests of src/model/learner.ts: the determinism contract, accumulation, weights that are not finite, refusals. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import type { OperandMemory } from "../../src/gpu/kernel.ts";
+import { allRows } from "../../src/model/batch_inputs.ts";
 import { TINY_AGENT } from "../../src/model/config.ts";
 import type { Learner } from "../../src/model/learner.ts";
 import { hashWeights, readParameters, writeParameters } from "../../src/model/parameters.ts";
@@ -112,7 +113,7 @@ gpuTest("Learner.backward() accumulates two halves to the gradient of the whole"
     }
     recordGradient(learner, part(task, 0, 16));
     const second = part(task, 16, 32);
-    learner.load(second.batch, second.objective_N4);
+    learner.load(second.batch, { objective_N4: second.objective_N4 });
     learner.loadReference(second.refLogp_N!);
     learner.forward();
     learner.backward({ loss: task.terms, accumulate: true });
@@ -123,6 +124,32 @@ gpuTest("Learner.backward() accumulates two halves to the gradient of the whole"
     assert(bound < 0.001 * globalNorm(whole), `a bound of ${bound} says nothing`);
     assert(error <= bound, `the halves are off by ${error}, allowed are ${bound}`);
     assert(error > 0, "the order of additions did change");
+  });
+});
+
+gpuTest("Learner.load() scores rows with a weight; the others change no bit", async () => {
+  const { batch, objective_N4, refLogp_N, terms } = goldenTask("ppo_k3_entropy");
+  await withLearner(await testGpu(), GOLDEN_SIZES, async (learner) => {
+    const run = async (row_R?: Uint32Array<ArrayBuffer>) => {
+      learner.load(batch, { objective_N4, ...(row_R ? { row_R } : {}) });
+      learner.loadReference(refLogp_N!);
+      learner.forward();
+      learner.keepRows();
+      learner.backward({ loss: terms });
+      const { rows: [kept] } = await learner.collect();
+      return { results_N4: kept!.result_N4, gradient_W: await learner.readGradient() };
+    };
+    const scored = await run();
+    const all = await run(allRows(batch.rowCount));
+    assertSameBits("the gradient", scored.gradient_W, all.gradient_W);
+    let unscored = 0;
+    for (let n = 0; n < batch.rowCount; n++) {
+      const isScored = objective_N4[4 * n + 1] !== 0;
+      if (!isScored) unscored++;
+      const [found, whole] = [scored, all].map(({ results_N4 }) => results_N4[4 * n]);
+      assertEquals(found, isScored ? whole : 0);
+    }
+    assert(unscored > batch.rowCount / 4, "too few rows are left out");
   });
 });
 
