@@ -217,18 +217,28 @@ fn advance_all() {
   }
 }
 
+// A slot's place in the order: running ones first and of those the longest, so that neighbours attend over as many keys.
 fn order_slots() {
+  for (var r = lane; r < SLOTS; r += LANES) {
+    let key = order_key(r);
+    var place = 0u;
+    for (var other = 0u; other < SLOTS; other++) {
+      let other_key = order_key(other);
+      place += u32(other_key > key || (other_key == key && other < r));
+    }
+    order[place] = r;
+  }
   if (lane == 0u) {
     var running = 0u;
-    var rest = SLOTS;
     for (var r = 0u; r < SLOTS; r++) {
-      let is_running = here[r].status == SLOT_RUNNING;
-      rest -= u32(!is_running);
-      order[select(rest, running, is_running)] = r;
-      running += u32(is_running);
+      running += u32(here[r].status == SLOT_RUNNING);
     }
     live_count = running;
   }
+}
+
+fn order_key(r: u32) -> u32 {
+  return select(0u, here[r].position + 1u, here[r].status == SLOT_RUNNING);
 }
 
 @compute @workgroup_size(LANES)
