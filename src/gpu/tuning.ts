@@ -33,3 +33,26 @@ export function defaultTuning(isSoftware: boolean): Tuning {
       slotCount: 1024,
     };
 }
+
+/**
+ * Layouts that a probe may choose: those of a software adapter and of a GPU where nothing was measured, and others with
+ * smaller or larger blocks, more or fewer lanes.
+ */
+export const TUNING_CANDIDATES: readonly Tuning[] = [
+  defaultTuning(true),
+  {
+    operandMemory: "texture",
+    blockRows: 4,
+    productLanes: 16,
+    decoderLanes: 8,
+    slotCount: 32,
+  },
+  defaultTuning(false),
+  {
+    operandMemory: "buffer",
+    blockRows: 8,
+    productLanes: 64,
+    decoderLanes: 64,
+    slotCount: 256,
+  },
+];
