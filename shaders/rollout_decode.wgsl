@@ -217,7 +217,7 @@ fn advance_all() {
   }
 }
 
-// A slot's place in the order: running ones first and of those the longest, so that neighbours attend over as many keys.
+// Running slots first, of those the longest, so that neighbours attend over as many keys.
 fn order_slots() {
   for (var r = lane; r < SLOTS; r += LANES) {
     let key = order_key(r);
