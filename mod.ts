@@ -50,6 +50,7 @@ export {
   type ParamKind,
 } from "./src/gpu/kernel.ts";
 export { type ReadbackMode, type Staging } from "./src/gpu/readback.ts";
+export { type Tuning, TUNING_CANDIDATES } from "./src/gpu/tuning.ts";
 export {
   createTensor,
   destroy,

@@ -43,8 +43,9 @@ export interface BatchInputs {
   readonly order_N: Tensor;
   /** Where each id starts in order_N, u32 [V + 1]. */
   readonly start_V: Tensor;
-  /** Where each chunk of rows starts, and each chunk of scored rows: u32 [9] of `chunkStarts`. */
+  /** Where each chunk of rows starts: u32 [9] of `chunkStarts`. */
   readonly chunkStart_9: Tensor;
+  /** Where each chunk of scored rows starts. */
   readonly scoredChunkStart_9: Tensor;
 }
 

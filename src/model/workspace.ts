@@ -56,8 +56,9 @@ export interface Workspace {
   readonly angles_TK: Tensor;
   /** One record a layer. In the last one all that comes after attention has R rows. */
   readonly blocks: readonly BlockActivations[];
-  /** Input of the last block, and output of its attention, of the scored rows. */
+  /** Input of the last block, of the scored rows. */
   readonly scoredX_RD: Tensor;
+  /** Output of the last block's attention, of the scored rows. */
   readonly scoredO_RD: Operand;
   /** Hidden states after the last block. */
   readonly final_RD: Tensor;
