@@ -2,6 +2,7 @@
 import { asUserError } from "../../src/run/atomic_file.ts";
 import { FAULT_NAMES, faultConfig, type FaultName } from "../../src/debug/faults.ts";
 import type { MetricsRow } from "../../src/debug/metrics.ts";
+import { openGym } from "../../src/gym/gym.ts";
 import { type AlgorithmName, ALGORITHMS } from "../../src/rl/algorithms.ts";
 import { CLONING } from "../../src/rl/base_agent.ts";
 import { type ConfigSources, resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
@@ -70,7 +71,7 @@ function stepReporter(progress: Progress, startMs: number, startStep: number) {
 
 /** Runs with progress on stderr, and ends early after a first Ctrl-C; a second one ends the process at once. */
 async function runShown(
-  options: Pick<TrainingOptions, "commands" | "directory" | "settings" | "ignoreChecks">,
+  options: Pick<TrainingOptions, "commands" | "gym" | "directory" | "settings" | "ignoreChecks">,
 ): Promise<Awaited<ReturnType<typeof runTraining>>> {
   const { steps } = options.settings.config;
   let isStopRequested = false;
@@ -186,7 +187,8 @@ export const command = defineCommand({
     using directory = openRunDirectory(path, { resume });
     const stored = fresh ??
       resumeSettings(readSettings(directory.config), { sources, base, bug, path });
-    const commands = await openCommands({ requireGpu });
+    // The gym tests its programs in a worker while the device opens.
+    const [gym, commands] = await Promise.all([openGym(), openCommands({ requireGpu })]);
     const adapter = adapterName(commands.gpu);
     if (stored.adapter !== null && stored.adapter !== adapter) {
       console.error(
@@ -195,7 +197,7 @@ export const command = defineCommand({
     }
     const settings = { ...stored, adapter: stored.adapter ?? adapter };
     writeSettings(directory.config, settings);
-    const result = await runShown({ commands, directory, settings, ignoreChecks: noGate });
+    const result = await runShown({ commands, gym, directory, settings, ignoreChecks: noGate });
     return describeResult({ directoryPath: path, settings, result });
   },
 });

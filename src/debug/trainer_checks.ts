@@ -2,7 +2,14 @@
 import type { Commands } from "../gpu/commands.ts";
 import type { CompiledGym } from "../gym/compiled.ts";
 import type { ModelConfig } from "../model/config.ts";
-import { createParameters, destroyParameters, readParameters } from "../model/parameters.ts";
+import type { Learner } from "../model/learner.ts";
+import {
+  createParameters,
+  destroyParameters,
+  type Parameters,
+  readParameters,
+  writeParameters,
+} from "../model/parameters.ts";
 import type { TrainConfig } from "../rl/config.ts";
 import { onePass, type Stages } from "../rl/stages.ts";
 import { collate, type TrainBatch } from "../rl/train_batch.ts";
@@ -28,23 +35,42 @@ export interface CheckRequest {
   readonly stages: () => Stages;
   /** The moving baseline before the first step (default 0), for algorithms without groups. */
   readonly baseline?: number;
+  /** The learner of a trainer of these weights that has not trained, to borrow: a second one costs time and memory. */
+  readonly learner?: Learner;
 }
 
-/** Runs `work` on a trainer with weights and an optimizer of its own. */
-async function withScratch<T>(
+/** A trainer before its first step, with stages of its own; it borrows the request's learner. */
+function scratchTrainer(
   commands: Commands,
+  options: { readonly request: CheckRequest; readonly parameters: Parameters },
+): Trainer {
+  const { request: { gym, config, stages, learner, baseline = 0 }, parameters } = options;
+  return new Trainer({
+    commands,
+    parameters,
+    gym,
+    config,
+    stages: stages(),
+    state: { step: 0, adamStep: 0, baseline },
+    ...(learner && { learner }),
+  });
+}
+
+/** Runs `work` on a scratch trainer that borrows a learner; its weights and optimizer are afterwards as before. */
+async function withBorrowed<T>(
+  learner: Learner,
   request: CheckRequest,
   work: (trainer: Trainer) => Promise<T>,
 ): Promise<T> {
-  const { gym, config, model, weights_W, stages, baseline = 0 } = request;
-  const parameters = createParameters(commands, model, weights_W);
-  const trainer = new Trainer({ commands, parameters, gym, config, stages: stages() });
-  trainer.setBaseline(baseline);
+  const { commands, parameters } = learner;
+  const trainer = scratchTrainer(commands, { request: { ...request, learner }, parameters });
   try {
     return await work(trainer);
   } finally {
     trainer.destroy();
-    destroyParameters(parameters);
+    writeParameters(commands, parameters, request.weights_W);
+    learner.clearMoments();
+    commands.submit();
   }
 }
 
@@ -85,15 +111,15 @@ function withoutSignal(request: CheckRequest): CheckRequest {
 }
 
 function checkable(
-  commands: Commands,
+  trainer: Trainer,
   options: {
     readonly request: CheckRequest;
-    readonly trainer: Trainer;
     readonly batch: TrainBatch;
     readonly prepared: PreparedUpdate;
   },
 ): CheckableTrainer {
-  const { request, trainer, batch, prepared } = options;
+  const { request, batch, prepared } = options;
+  const { learner } = trainer;
   const { config, weights_W, baseline = 0, model: { vocabSize } } = request;
   const { trajectories, groupId_B } = batch;
   return {
@@ -110,11 +136,11 @@ function checkable(
       const accumulate = kind === "one-pass" ? { accumulate: onePass } : {};
       return (await trainer.lossAndGradient(batch, { prepared, ...accumulate })).gradient_W;
     },
-    update: () => withScratch(commands, request, (scratch) => update(scratch, batch)),
+    update: () => withBorrowed(learner, request, (scratch) => update(scratch, batch)),
     updateWithoutSignal: () =>
-      withScratch(commands, withoutSignal(request), async (scratch) => {
+      withBorrowed(learner, withoutSignal(request), async (scratch) => {
         await scratch.update(batch);
-        const moved_W = await readParameters(commands, scratch.learner.parameters);
+        const moved_W = await readParameters(learner.commands, learner.parameters);
         return moved_W.reduce(
           (most, value, w) => Math.max(most, Math.abs(value - weights_W[w])),
           0,
@@ -124,7 +150,7 @@ function checkable(
 }
 
 /**
- * Checks the trainer that a run uses, on the batch that its first step samples. Nothing of the run is touched.
+ * Checks the trainer that a run uses, on the batch that its first step samples. Afterwards the run is as it was before.
  *
  * @param request The run's configuration, stages and first weights.
  * @returns The verdicts, ids 1 to 11.
@@ -134,9 +160,15 @@ export async function runChecks(
   commands: Commands,
   request: CheckRequest,
 ): Promise<CheckResult[]> {
-  return await withScratch(commands, request, async (trainer) => {
+  const { model, weights_W, learner } = request;
+  const parameters = learner?.parameters ?? createParameters(commands, model, weights_W);
+  const trainer = scratchTrainer(commands, { request, parameters });
+  try {
     const batch = await trainer.sampleBatch();
     const prepared = await trainer.prepare(batch);
-    return await checkInvariants(checkable(commands, { request, trainer, batch, prepared }));
-  });
+    return await checkInvariants(checkable(trainer, { request, batch, prepared }));
+  } finally {
+    trainer.destroy();
+    if (!learner) destroyParameters(parameters);
+  }
 }

@@ -58,6 +58,8 @@ export interface TrainerOptions {
   readonly reference_W?: Float32Array<ArrayBuffer>;
   /** Where to begin (default step 0, a fresh optimizer, baseline 0). */
   readonly state?: TrainerState;
+  /** The learner of another trainer of these weights and this batch, to borrow (default one of its own). */
+  readonly learner?: Learner;
 }
 
 /** One step: what was sampled and what the update did with it. */
@@ -89,6 +91,7 @@ export class Trainer {
   readonly #commands: Commands;
   readonly #gym: CompiledGym;
   readonly #decoder: Decoder;
+  readonly #isLearnerBorrowed: boolean;
   #sampler: { readonly parameters: Parameters; readonly decoder: Decoder } | undefined;
   #reference:
     | { readonly plan: Plan<ForwardSize>; readonly parameters: Parameters | undefined }
@@ -108,7 +111,8 @@ export class Trainer {
     this.stages = stages;
     this.#commands = commands;
     this.#gym = gym;
-    this.learner = new Learner(commands, parameters, {
+    this.#isLearnerBorrowed = options.learner !== undefined;
+    this.learner = options.learner ?? new Learner(commands, parameters, {
       capacity: episodesPerStep(config) * maxEpisodeTokens,
       maxPositions: maxEpisodeTokens,
       queueLength: Math.min(passes, MAX_QUEUE),
@@ -357,7 +361,7 @@ export class Trainer {
 
   /** Frees everything but the weights that are trained. */
   destroy(): void {
-    this.learner.destroy();
+    if (!this.#isLearnerBorrowed) this.learner.destroy();
     this.#decoder.destroy();
     this.#sampler?.decoder.destroy();
     if (this.#sampler) destroyParameters(this.#sampler.parameters);

@@ -35,6 +35,8 @@ export interface TrainingOptions {
   /** The run's folder; where it holds a checkpoint, the run goes on from the latest. */
   readonly directory: RunDirectory;
   readonly settings: RunSettings;
+  /** The opened gym (default: opened when the run starts). */
+  readonly gym?: Gym;
   /** True: violated invariants are written down, and the run begins all the same. */
   readonly ignoreChecks?: boolean;
   /** Called while the base agent is cloned. */
@@ -118,11 +120,11 @@ async function beginTrainer(options: TrainingOptions, openedGym: Gym): Promise<T
     });
     trainer.setBaseline(rolloutStats(episodes).passRate);
   }
-  const { baseline } = trainer.state;
+  const { learner, state: { baseline } } = trainer;
   const stages = () => stagesOf(settings);
   const { config: model, weights_W } = agent;
   passGate(
-    await runChecks(commands, { gym, config, model, weights_W, stages, baseline }),
+    await runChecks(commands, { gym, config, model, weights_W, stages, baseline, learner }),
     options,
   );
   await saveTrainer(trainer, checkpointPath(directory.path, trainer.state.step));
@@ -199,8 +201,7 @@ async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<v
  * @throws {DeviceLostError} When the device is gone; the run can be resumed.
  */
 export async function runTraining(options: TrainingOptions): Promise<TrainingResult> {
-  const { commands, directory, onStart } = options;
-  const gym = await openGym();
+  const { commands, directory, onStart, gym = await openGym() } = options;
   const latest = checkpointSteps(directory.path).at(-1);
   const trainer = latest === undefined
     ? await beginTrainer(options, gym)

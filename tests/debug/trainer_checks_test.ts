@@ -9,10 +9,11 @@ import {
 } from "../../src/debug/faults.ts";
 import { type CheckResult, violated } from "../../src/debug/invariants.ts";
 import { runChecks } from "../../src/debug/trainer_checks.ts";
+import { readParameters } from "../../src/model/parameters.ts";
 import { resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
 import { HEALTHY_STAGES } from "../../src/rl/stages.ts";
 import { gpuTest } from "../gpu/gpu_test_device.ts";
-import { type Bench, openBench } from "./small_runs.ts";
+import { type Bench, openBench, smallConfig, withTrainer } from "./small_runs.ts";
 
 function check(
   { commands, gym, agent }: Bench,
@@ -91,4 +92,19 @@ gpuTest("runChecks() leaves out what an algorithm has not", async () => {
   assertEquals(idsOf(results), []);
   const apart = results.filter(({ verdict }) => verdict === "not-applicable");
   assertEquals(apart.map(({ id }) => id), [4, 7, 9, 11]);
+});
+
+gpuTest("runChecks() finds the same with a borrowed learner, and leaves it as it was", async () => {
+  const bench = await openBench();
+  const { commands, gym, agent: { config: model, weights_W } } = bench;
+  const config = smallConfig();
+  const request = { gym, config, model, weights_W, stages: () => HEALTHY_STAGES };
+  const expected = await runChecks(commands, request);
+  await withTrainer(bench, { config }, async ({ learner }) => {
+    assertEquals(await runChecks(commands, { ...request, learner }), expected);
+    assertEquals(await readParameters(commands, learner.parameters), weights_W);
+    const moments = await learner.readMoments();
+    assert(moments.every((moment_W) => moment_W.every((value) => value === 0)));
+  });
+  assert(expected[7].value! > 0, "an update moved the weights");
 });
