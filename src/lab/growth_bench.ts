@@ -56,7 +56,7 @@ async function wholeStep(commands: Commands, episodes: number): Promise<GrowthCa
       const { batch } = await trainer.step();
       const ms = performance.now() - startMs;
       const counts = countEpisodes(batch.trajectories);
-      const { forward, backward } = updateWork(parameters.config, counts.length_B);
+      const { forward, backward } = updateWork(parameters.config, counts);
       return { ms, flops: sumFlops([rolloutWork(parameters.config, counts), forward, backward]) };
     },
     destroy: () => {
@@ -101,7 +101,10 @@ function updateOnly(
   const learner = new Learner(commands, parameters, { capacity: rowCount, maxPositions: length });
   // Rows of (advantage, weight, mean weight, old log-prob).
   const objective_N4 = new Float32Array(4 * rowCount).fill(1 / rowCount);
-  const { forward, backward } = updateWork(config, ids_B.map((ids) => ids.length));
+  const { forward, backward } = updateWork(config, {
+    length_B: ids_B.map((ids) => ids.length),
+    sampledCount: rowCount,
+  });
   const flops = sumFlops([forward, backward]);
   return {
     measure: async () => {

@@ -14,14 +14,17 @@ export interface Work {
 export interface EpisodeCounts {
   /** Tokens of each episode. */
   readonly length_B: readonly number[];
-  /** Tokens that the policy sampled, in all episodes together. */
+  /** Tokens that the policy sampled, in all episodes together: so many log-probs are asked for. */
   readonly sampledCount: number;
 }
 
-/** Operations of the products with the weights: of the blocks for `rowCount` tokens, of the head for `headRows`. */
+/**
+ * Operations of the products with the weights for `rowCount` tokens, of which `scoredCount` have a log-prob: behind the last
+ * attention, and in the head, only those are needed.
+ */
 function productFlops(
   { width, feedForwardWidth, layerCount, vocabSize }: ModelConfig,
-  { rowCount, headRows }: { readonly rowCount: number; readonly headRows: number },
+  { rowCount, scoredCount }: { readonly rowCount: number; readonly scoredCount: number },
 ): number {
   const product = (rows: number, inputs: number, column_count: number) =>
     kernelWork("linear_forward", { width4: inputs / 4, column_count }, {
@@ -29,9 +32,12 @@ function productFlops(
       pairCount: 0,
       vocabSize,
     }).flops;
-  const block = product(rowCount, width, 3 * width) + product(rowCount, width, width) +
-    product(rowCount, width, feedForwardWidth) + product(rowCount, feedForwardWidth, width);
-  return layerCount * block + product(headRows, width, vocabSize);
+  const behindAttention = (rows: number) =>
+    product(rows, width, width) + product(rows, width, feedForwardWidth) +
+    product(rows, feedForwardWidth, width);
+  return layerCount * product(rowCount, width, 3 * width) +
+    (layerCount - 1) * behindAttention(rowCount) + behindAttention(scoredCount) +
+    product(scoredCount, width, vocabSize);
 }
 
 /** Operations of some kernels of attention in all layers. */
@@ -52,7 +58,7 @@ function sumOver(length_B: readonly number[], count: (length: number) => number)
  * The least work of a rollout.
  *
  * Operations: the blocks' products and attention over itself and all before it, for every token but an episode's last one,
- * which nothing is computed for; the head for sampled tokens. Bytes: at each position the weights (without the token
+ * which nothing is computed for; behind the last attention, and in the head, for sampled tokens. Bytes: at each position the weights (without the token
  * table), once for all episodes; for each token, keys and values of all before it are read and its own written. Small
  * operations (LayerNorm, GELU, rotary positions, softmax, sampling) are not counted. A cache may hold what is counted as
  * read: then only the operations bound the time.
@@ -72,7 +78,7 @@ export function rolloutWork(
   // Reads pair a token with those before it, writes with itself: together one for each pair.
   const cacheBytes = layerCount * 2 * width * 4 * pairCount;
   return {
-    flops: productFlops(config, { rowCount, headRows: sampledCount }) +
+    flops: productFlops(config, { rowCount, scoredCount: sampledCount }) +
       attentionFlops(config, { kernels: ["attention_forward"], pairCount }),
     bytes: positions * weights * 4 + cacheBytes,
   };
@@ -89,17 +95,20 @@ export interface UpdateWork {
 /**
  * The least work of one forward and backward of a batch, and of an optimizer step.
  *
- * Operations: products and attention of every token, forward; twice the products backward (gradients of inputs and of
- * weights) and both halves of attention's backward as the kernels compute it. Bytes: of norm, clip and Adam alone, which
+ * Operations: products and attention of every token, forward, behind the last attention of scored ones; twice the products
+ * backward (gradients of inputs and of weights) and both halves of attention's backward as the kernels compute it. Bytes: of norm, clip and Adam alone, which
  * are bound by memory. Small operations and the traffic of activations are not counted.
  *
  * @param config The model.
- * @param length_B The real lengths of the episodes.
+ * @param counts The real lengths of the episodes, and their tokens with a log-prob in the loss.
  */
-export function updateWork(config: ModelConfig, length_B: readonly number[]): UpdateWork {
+export function updateWork(
+  config: ModelConfig,
+  { length_B, sampledCount }: EpisodeCounts,
+): UpdateWork {
   const rowCount = sumOver(length_B, (length) => length);
   const pairCount = sumOver(length_B, (length) => length * (length + 1) / 2);
-  const products = productFlops(config, { rowCount, headRows: rowCount });
+  const products = productFlops(config, { rowCount, scoredCount: sampledCount });
   const attention = (...kernels: string[]) => attentionFlops(config, { kernels, pairCount });
   const vec4_count = parameterLayout(config).parameterCount / 4;
   const optimizerBytes = ["gradient_norm", "clip_adam"].map((name) =>

@@ -105,7 +105,7 @@ async function timeUpdate(
 function stepWork({ learner, config }: Trainer, { trajectories }: TrainBatch): Work[] {
   const model = learner.parameters.config;
   const counts = countEpisodes(trajectories);
-  const { forward, backward, optimizer } = updateWork(model, counts.length_B);
+  const { forward, backward, optimizer } = updateWork(model, counts);
   return [
     rolloutWork(model, counts),
     forward,
