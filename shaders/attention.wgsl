@@ -1,8 +1,8 @@
 // attention: one head of one query against keys in ascending order, the current one last, with an online softmax.
 // Shared by training and decoding so that both get the same bits.
-// The kernel defines HEAD_WIDTH4, load_query(c), load_key(j, c), load_value(j, c) and store_output(c, value);
-// c counts the vec4 of the head. A head of 16 is written out: it is TinyAgent's, and arrays with constant indices live
-// in registers.
+// The kernel defines HEAD_WIDTH4, head_width4(), load_query(c), load_key(j, c), load_value(j, c) and
+// store_output(c, value); c counts the vec4 of the head. A head of 16 is written out: it is TinyAgent's, and arrays
+// with constant indices live in registers.
 // Source: Milakov and Gimelshein 2018 (online softmax), Dao et al. 2022 (its use in attention).
 var<private> head_query: array<vec4f, 32>;
 var<private> head_output: array<vec4f, 32>;
@@ -23,7 +23,7 @@ fn begin_attention() {
     head_output[2] = vec4f(0.0);
     head_output[3] = vec4f(0.0);
   } else {
-    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+    for (var c = 0u; c < head_width4(); c++) {
       head_query[c] = load_query(c);
       head_output[c] = vec4f(0.0);
     }
@@ -39,7 +39,7 @@ fn key_product(j: u32) -> f32 {
     parts = fma(head_query[2], load_key(j, 2u), parts);
     parts = fma(head_query[3], load_key(j, 3u), parts);
   } else {
-    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+    for (var c = 0u; c < head_width4(); c++) {
       parts = fma(head_query[c], load_key(j, c), parts);
     }
   }
@@ -59,7 +59,7 @@ fn attend(j: u32, scale: f32) {
     head_output[2] = fma(vec4f(p), load_value(j, 2u), head_output[2] * keep);
     head_output[3] = fma(vec4f(p), load_value(j, 3u), head_output[3] * keep);
   } else {
-    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+    for (var c = 0u; c < head_width4(); c++) {
       head_output[c] = fma(vec4f(p), load_value(j, c), head_output[c] * keep);
     }
   }
@@ -73,7 +73,7 @@ fn finish_attention() {
     store_output(2u, head_output[2] * weight);
     store_output(3u, head_output[3] * weight);
   } else {
-    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+    for (var c = 0u; c < head_width4(); c++) {
       store_output(c, head_output[c] * weight);
     }
   }

@@ -1,6 +1,7 @@
 // attention_backward: what both backward kernels of attention share: the weight of a (query, key) and its gradient, and
 // the way of a head's gradient from interleaved, rotated pairs back to natural order.
-// The kernel defines HEAD_WIDTH4 and load_angles(c: u32) -> vec4f. A head of 16 is written out, as in attention.wgsl.
+// The kernel defines HEAD_WIDTH4, head_width4() and load_angles(c: u32) -> vec4f. A head of 16 is written out, as in
+// attention.wgsl.
 var<private> head_gradient: array<vec4f, 32>;
 
 // (p, d score): p = exp(score − lse), d score = scale·p·(do·v − δ), from the partial sums of q·k and do·v.
@@ -41,10 +42,10 @@ fn finish_gradient() {
     store_gradient(2u, natural_gradient(2u));
     store_gradient(3u, natural_gradient(3u));
   } else {
-    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+    for (var c = 0u; c < head_width4(); c++) {
       unrotate(c);
     }
-    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+    for (var c = 0u; c < head_width4(); c++) {
       store_gradient(c, natural_gradient(c));
     }
   }

@@ -27,6 +27,9 @@ var<private> key_at: vec2u;
 var<private> value_at: vec2u;
 var<private> angles_at: u32;
 
+// HEAD_WIDTH4, but unknown to the compiler, which would write out loops over wide heads and take a minute for it.
+fn head_width4() -> u32 { return min(HEAD_WIDTH4, params.width4); }
+
 fn load_angles(c: u32) -> vec4f {
   return angles_TK[angles_at + c];
 }
@@ -73,12 +76,12 @@ fn add_query(query_at: vec2u, do_at: u32, row: u32) {
     head_dvalue[2] = fma(vec4f(pair.x), d[2], head_dvalue[2]);
     head_dvalue[3] = fma(vec4f(pair.x), d[3], head_dvalue[3]);
   } else {
-    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+    for (var c = 0u; c < head_width4(); c++) {
       score_parts = fma(textureLoad(qkv_N3D, query_at + vec2u(c, 0u)), head_key[c], score_parts);
       dp_parts = fma(do_ND[do_at + c], head_value[c], dp_parts);
     }
     let pair = pair_gradient(score_parts, dp_parts, lse_NH[row], delta_NH[row]);
-    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+    for (var c = 0u; c < head_width4(); c++) {
       head_gradient[c] = fma(vec4f(pair.y), textureLoad(qkv_N3D, query_at + vec2u(c, 0u)), head_gradient[c]);
       head_dvalue[c] = fma(vec4f(pair.x), do_ND[do_at + c], head_dvalue[c]);
     }
@@ -100,7 +103,7 @@ fn attention_backward_key_value(@builtin(global_invocation_id) id: vec3u) {
     load_head(2u);
     load_head(3u);
   } else {
-    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+    for (var c = 0u; c < head_width4(); c++) {
       load_head(c);
     }
   }

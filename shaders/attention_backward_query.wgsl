@@ -30,6 +30,9 @@ var<private> o_at: vec2u;
 var<private> do_at: u32;
 var<private> angles_at: u32;
 
+// HEAD_WIDTH4, but unknown to the compiler, which would write out loops over wide heads and take a minute for it.
+fn head_width4() -> u32 { return min(HEAD_WIDTH4, params.width4); }
+
 fn load_angles(c: u32) -> vec4f {
   return angles_TK[angles_at + c];
 }
@@ -70,12 +73,12 @@ fn add_key(key_at: vec2u, lse: f32, delta: f32) {
     head_gradient[2] = fma(dscore, k[2], head_gradient[2]);
     head_gradient[3] = fma(dscore, k[3], head_gradient[3]);
   } else {
-    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+    for (var c = 0u; c < head_width4(); c++) {
       score_parts = fma(head_query[c], textureLoad(qkv_N3D, key_at + vec2u(c, 0u)), score_parts);
       dp_parts = fma(head_doutput[c], textureLoad(qkv_N3D, value_at + vec2u(c, 0u)), dp_parts);
     }
     let dscore = vec4f(pair_gradient(score_parts, dp_parts, lse, delta).y);
-    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+    for (var c = 0u; c < head_width4(); c++) {
       head_gradient[c] = fma(dscore, textureLoad(qkv_N3D, key_at + vec2u(c, 0u)), head_gradient[c]);
     }
   }
@@ -97,7 +100,7 @@ fn attention_backward_query(@builtin(global_invocation_id) id: vec3u) {
     load_head(2u);
     load_head(3u);
   } else {
-    for (var c = 0u; c < HEAD_WIDTH4; c++) {
+    for (var c = 0u; c < head_width4(); c++) {
       load_head(c);
     }
   }

@@ -18,6 +18,9 @@ var<private> cache_at: u32;
 var<private> query_at: vec2u;
 var<private> output_at: vec2u;
 
+// HEAD_WIDTH4, but unknown to the compiler, which would write out loops over wide heads and take a minute for it.
+fn head_width4() -> u32 { return min(HEAD_WIDTH4, params.width4); }
+
 fn load_query(c: u32) -> vec4f {
   return textureLoad(qkv_B3D, query_at + vec2u(c, 0u));
 }
@@ -44,7 +47,7 @@ fn attention_decode(@builtin(global_invocation_id) id: vec3u) {
   output_at = operand_row(slot, params.width4) + vec2u(head_column4, 0u);
   let position = token_B4[slot].y;
   let key_at = cache_at + 2u * position * params.width4;
-  for (var c = 0u; c < HEAD_WIDTH4; c++) {
+  for (var c = 0u; c < head_width4(); c++) {
     cache[key_at + c] = textureLoad(qkv_B3D, query_at + vec2u(params.width4 + c, 0u));
     cache[key_at + params.width4 + c] = textureLoad(qkv_B3D, query_at + vec2u(2u * params.width4 + c, 0u));
   }

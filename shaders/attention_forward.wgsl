@@ -18,6 +18,9 @@ var<private> query_at: vec2u;
 var<private> output_at: vec2u;
 var<private> head_column4: u32;
 
+// HEAD_WIDTH4, but unknown to the compiler, which would write out loops over wide heads and take a minute for it.
+fn head_width4() -> u32 { return min(HEAD_WIDTH4, params.width4); }
+
 fn load_query(c: u32) -> vec4f {
   return textureLoad(qkv_N3D, query_at + vec2u(c, 0u));
 }

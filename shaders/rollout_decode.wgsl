@@ -92,6 +92,7 @@ fn normalize(gain_offset4: u32) {
   }
 }
 
+fn head_width4() -> u32 { return HEAD_WIDTH4; }
 fn load_query(c: u32) -> vec4f { return memory[query_at + c]; }
 fn store_output(c: u32, value: vec4f) { memory[output_at + c] = value; }
 

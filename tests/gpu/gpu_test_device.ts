@@ -1,6 +1,13 @@
 /** One GPU device per test file and operand memory, opened when the first test asks for it. */
 import { type Gpu, openGpu } from "../../src/gpu/device.ts";
 import type { OperandMemory } from "../../src/gpu/kernel.ts";
+import { defaultTuning, type Tuning } from "../../src/gpu/tuning.ts";
+
+/** The layout of software adapters and that of GPUs, with few slots: most tests play few episodes. */
+const TUNINGS: Readonly<Record<OperandMemory, Tuning>> = {
+  texture: defaultTuning(true),
+  buffer: { ...defaultTuning(false), slotCount: 16 },
+};
 
 const OPENED = new Map<OperandMemory, Promise<Gpu>>();
 
@@ -14,7 +21,7 @@ export const MEMORIES = ["texture", "buffer"] as const satisfies OperandMemory[]
 export function testGpu(operandMemory: OperandMemory = "texture"): Promise<Gpu> {
   const known = OPENED.get(operandMemory);
   if (known) return known;
-  const opened = openGpu({ tuning: { operandMemory } });
+  const opened = openGpu({ tuning: TUNINGS[operandMemory] });
   OPENED.set(operandMemory, opened);
   return opened;
 }

@@ -10,12 +10,12 @@ import {
 } from "./attention.ts";
 import { assertHolds, assertHoldsInBothMemories } from "./harness.ts";
 
-/** Head counts up to 8 that give heads of a multiple of 4. */
+/** Head counts up to 8 that give heads of a multiple of 4: each other head takes seconds to compile. */
 const HEAD_COUNTS = {
-  32: [1, 2, 4, 8],
-  64: [1, 2, 4, 8],
-  96: [1, 2, 3, 4, 6, 8],
-  128: [1, 2, 4, 8],
+  32: [1, 8],
+  64: [1, 4],
+  96: [1, 3, 8],
+  128: [1, 2],
 };
 
 /** Episodes that differ in length, one of a single token among them. */

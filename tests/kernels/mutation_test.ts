@@ -1,6 +1,6 @@
 /** The kernel tests can fail: each planted mistake in a shader is found by the comparison that the op's own tests use. */
 import { assert } from "@std/assert";
-import type { Gpu } from "../../src/gpu/device.ts";
+import { type Gpu, openGpu } from "../../src/gpu/device.ts";
 import type { KernelSpec } from "../../src/gpu/kernel.ts";
 import * as attention from "../../src/kernels/attention.ts";
 import * as clipAdam from "../../src/kernels/clip_adam.ts";
@@ -12,7 +12,8 @@ import * as policyLoss from "../../src/kernels/policy_loss.ts";
 import * as sample from "../../src/kernels/sample.ts";
 import * as scoredRows from "../../src/kernels/scored_rows.ts";
 import { kernelOf } from "../../src/kernels/operands.ts";
-import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
+import { TUNING_CANDIDATES } from "../../src/gpu/tuning.ts";
+import { gpuTest } from "../gpu/gpu_test_device.ts";
 import { assertHolds, violation } from "./harness.ts";
 import { ATTENTION_MUTATIONS } from "./attention_mutations.ts";
 import { DECODER_MUTATIONS } from "./decoder_mutations.ts";
@@ -39,11 +40,18 @@ function mutantOf(gpu: Gpu, { spec, from, to, mistake }: Mutation): Gpu {
   return mutant;
 }
 
+let opened: Promise<Gpu> | undefined;
+
+/** Small blocks compile in half the time, and each mistake is compiled. */
+function smallBlocksGpu(): Promise<Gpu> {
+  return opened ??= openGpu({ tuning: TUNING_CANDIDATES[1] });
+}
+
 const ALL = [...MUTATIONS, ...ATTENTION_MUTATIONS, ...DECODER_MUTATIONS];
 
 for (const mutation of ALL) {
   gpuTest(`${mutation.spec.name}: the tests find that ${mutation.mistake}`, async () => {
-    const gpu = await testGpu();
+    const gpu = await smallBlocksGpu();
     assertHolds(await mutation.compare(gpu));
     const comparisons = await mutation.compare(mutantOf(gpu, mutation));
     const found = comparisons.map(violation).filter((sentence) => sentence !== undefined);

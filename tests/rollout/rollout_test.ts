@@ -31,7 +31,6 @@ function playHost(decoder: Decoder, request: ResidentRequest) {
 /** The ways in which the same episodes can be played; slot counts that divide no batch, and more slots than episodes. */
 const WAYS: readonly (Omit<DecoderOptions, "maxPositions"> & { play: typeof rolloutResident })[] = [
   { kind: "fused", slotCount: 40, play: rolloutResident },
-  { kind: "fused", slotCount: 16, lanes: 16, play: rolloutResident },
   { kind: "fused", slotCount: 128, play: playHost },
   { kind: "layered", slotCount: 128, play: rolloutResident },
   { kind: "layered", slotCount: 64, play: playHost },
