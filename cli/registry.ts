@@ -14,6 +14,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "the WebGPU adapter, its limits and features, the versions",
     load: () => import("./commands/info.ts"),
   },
+  tune: {
+    summary: "which layout of the kernels is fastest here, kept for later",
+    load: () => import("./commands/tune.ts"),
+  },
   base: {
     summary: "make a base agent: cloned on well-formed, unskilled play",
     load: () => import("./commands/base.ts"),

@@ -4,7 +4,7 @@ import type { Gpu } from "../../src/gpu/device.ts";
 import { type SelfCheck, selfTest } from "../../src/gpu/self_test.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { adapterName, GPU_FLAGS, openFlaggedGpu } from "../gpu.ts";
+import { adapterName, describeLayout, GPU_FLAGS, type OpenedGpu, openFlaggedGpu } from "../gpu.ts";
 
 /** The limits that decide which models fit; the others stay at WebGPU's defaults. */
 const SHOWN_LIMITS = [
@@ -38,13 +38,23 @@ function verdict(checks: readonly SelfCheck[]): string {
   return `FAILED, do not trust this adapter: ${found.join("; ")}`;
 }
 
-function describe(gpu: Gpu, checks: readonly SelfCheck[]) {
-  const { adapter, device, tuning: { operandMemory }, readback, hasTimestamps } = gpu;
+/** Where the layout comes from. */
+function layoutSource({ gpu, cached: { tuning, problem } }: OpenedGpu): string {
+  if (tuning) return "measured as the fastest here";
+  const kind = gpu.adapter.isSoftware ? "software adapters" : "GPUs";
+  return `the default of ${kind}; ${problem ?? "`cli/agentrl tune` measures"}`;
+}
+
+function describe({ gpu, cached }: OpenedGpu, checks: readonly SelfCheck[]) {
+  const { adapter, device, tuning, readback, hasTimestamps } = gpu;
   return {
     adapter: adapter.description,
     vendor: adapter.vendor,
     software: adapter.isSoftware,
-    operandMemory,
+    operandMemory: tuning.operandMemory,
+    tuning,
+    tuningMeasured: cached.tuning !== undefined,
+    tuningProblem: cached.problem ?? null,
     readback,
     timestamps: hasTimestamps,
     trusted: checks.every(({ ok }) => ok),
@@ -66,16 +76,17 @@ function describe(gpu: Gpu, checks: readonly SelfCheck[]) {
 export const command = defineCommand({
   flags: GPU_FLAGS,
   async run(flags) {
-    const gpu = await openFlaggedGpu(flags);
+    const opened = await openFlaggedGpu(flags);
+    const { gpu } = opened;
     const checks = await selfTest(gpu);
-    const document = describe(gpu, checks);
+    const document = describe(opened, checks);
     const { limits, features, versions } = document;
     const text = formatTable([
       ["adapter", adapterName(gpu)],
       ["self-test", verdict(checks)],
       ["on the adapter", "rollouts, log-probs, gradients, the optimizer"],
       ["on the CPU", "the gym's programs, losses and statistics in float64"],
-      ["operands", `in ${document.operandMemory} memory`],
+      ["layout", `${describeLayout(gpu.tuning)} (${layoutSource(opened)})`],
       ["readback", READBACK[document.readback]],
       ["timestamps", document.timestamps ? "yes" : "no: `bench kernels` cannot time here"],
       [

@@ -1,5 +1,8 @@
 /** Tests of `agentrl info` as a child process. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { TUNING_CANDIDATES } from "../../src/gpu/tuning.ts";
+import { writeTuning } from "../../src/run/tuning_cache.ts";
+import { withFolder } from "../run/with_folder.ts";
 import { agentrl, assertRefused } from "./command_line.ts";
 
 Deno.test("agentrl info says in 80 columns what computes, with which limits and versions", async () => {
@@ -42,3 +45,23 @@ Deno.test("agentrl info reads results as AGENTRL_READBACK says, or as this versi
     sentence: /AGENTRL_READBACK must be awaited or primed, found "fast"/,
   });
 });
+
+Deno.test("agentrl info uses the layout that was measured for this adapter, and says what it cannot use", () =>
+  withFolder(async (folder) => {
+    const AGENTRL_TUNING = `${folder}/a folder/layouts.json`;
+    const info = async (path: string) => {
+      const { code, stdout, stderr } = await agentrl(["info", "--json"], { AGENTRL_TUNING: path });
+      assertEquals([code, stderr], [0, ""]);
+      const { adapter, tuning, tuningMeasured, tuningProblem } = JSON.parse(stdout);
+      return { adapter, tuning, tuningMeasured, tuningProblem };
+    };
+    const fresh = await info(AGENTRL_TUNING);
+    assertEquals([fresh.tuningMeasured, fresh.tuningProblem], [false, null]);
+    assertEquals(await info(""), fresh, "no file at all");
+    const tuning = TUNING_CANDIDATES.find(({ slotCount }) => slotCount !== fresh.tuning.slotCount);
+    writeTuning(AGENTRL_TUNING, { adapter: fresh.adapter, tuning });
+    assertEquals(await info(AGENTRL_TUNING), { ...fresh, tuning, tuningMeasured: true });
+    Deno.writeTextFileSync(AGENTRL_TUNING, "{");
+    const tuningProblem = `Cannot use ${AGENTRL_TUNING}: it holds no layouts`;
+    assertEquals(await info(AGENTRL_TUNING), { ...fresh, tuningProblem });
+  }));
