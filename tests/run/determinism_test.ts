@@ -47,102 +47,88 @@ class UnrecordedCommands extends Commands {
   }
 }
 
-function outcomeOf(path: string, { weightsHash }: { readonly weightsHash: string }): Outcome {
-  const { metrics, episodes } = runPaths(path);
-  return { weightsHash, metrics: readJournal(metrics), episodes: readJournal(episodes) };
+/** Where a training takes its episodes from, other than from its own decoder. */
+interface Driver {
+  readonly kind: "fused" | "layered";
+  readonly sampleWith: (decoder: Decoder) => Stages["sample"];
 }
 
-/** A run on disk, from the golden agent. */
-async function run(
-  commands: Commands,
-  { path, sets = [] }: { readonly path: string; readonly sets?: readonly string[] },
-): Promise<Outcome> {
-  const settings = smallSettings(STEPS, [...SETS, ...sets]);
-  return outcomeOf(path, await startRun(commands, { path, settings, ignoreChecks: true }));
-}
+const HOST: Driver = {
+  kind: "fused",
+  sampleWith: (decoder) => ({ gym, reward, ...request }) => {
+    const { maxTurns } = request;
+    const createEnvironment = () => new CompiledEnvironment(gym, { reward, maxTurns });
+    return rolloutHost(decoder, { ...request, createEnvironment });
+  },
+};
 
-/** A run that is stopped after five steps and taken up by commands of another device. */
-async function runTwice(path: string): Promise<Outcome> {
-  let steps = 0;
-  await startRun(new Commands(await testGpu()), {
-    path,
-    settings: smallSettings(STEPS, SETS),
-    ignoreChecks: true,
-    isStopRequested: () => ++steps === STEPS / 2,
-  });
-  const other = new Commands(await openGpu());
-  return outcomeOf(path, await resumeRun(other, { path, ignoreChecks: true }));
-}
+const LAYERED: Driver = {
+  kind: "layered",
+  sampleWith: (decoder) => (request) => rolloutResident(decoder, request),
+};
 
-/** The same training without a folder, with another sampler. */
-async function trainWith(
-  makeSample: (decoder: Decoder) => Stages["sample"],
-  kind: "fused" | "layered",
-): Promise<Outcome> {
-  const commands = new Commands(await testGpu());
+/** A training in memory, from the golden agent. */
+async function train(commands: Commands, driver?: Driver): Promise<Outcome> {
   const { config: model, weights_W } = readCheckpoint(golden("model.safetensors"));
   const parameters = createParameters(commands, model, weights_W);
   const { config } = smallSettings(STEPS, SETS);
   const gym = await compiledGym(config.preset);
   const { maxEpisodeTokens: maxPositions } = bugFixSpec(gym.taskNames.length, config.maxTurns);
-  const decoder = new Decoder(commands, parameters, { kind, maxPositions });
-  const stages = { ...HEALTHY_STAGES, sample: makeSample(decoder) };
-  const trainer = new Trainer({
-    commands,
-    parameters,
-    gym,
-    config,
-    stages,
-    reference_W: weights_W,
-  });
+  const decoder = driver && new Decoder(commands, parameters, { kind: driver.kind, maxPositions });
+  const stages = {
+    ...HEALTHY_STAGES,
+    ...(driver && decoder && { sample: driver.sampleWith(decoder) }),
+  };
+  const trainer = new Trainer({ commands, parameters, gym, config, stages });
   const metrics: unknown[] = [];
   const episodes: unknown[] = [];
   for (let step = 0; step < STEPS; step++) {
     const report = await trainer.step();
-    metrics.push({ ...metricsRow(report) });
+    metrics.push(metricsRow(report));
     episodes.push(...episodeRows(step, report.batch));
   }
   const weightsHash = await hashWeights(await readParameters(commands, parameters));
   trainer.destroy();
-  decoder.destroy();
-  // As a journal on disk would hold them.
+  decoder?.destroy();
+  // As journals on disk hold them.
   return JSON.parse(JSON.stringify({ weightsHash, metrics, episodes }));
 }
 
-const hostSample = (decoder: Decoder): Stages["sample"] => ({ gym, reward, ...request }) =>
-  rolloutHost(decoder, {
-    ...request,
-    createEnvironment: () => new CompiledEnvironment(gym, { reward, maxTurns: request.maxTurns }),
+/** The same training on disk, every step recorded, stopped after half of the steps and taken up on another device. */
+async function trainTwice(path: string, devices: readonly [Gpu, Gpu]): Promise<Outcome> {
+  const [first, second] = devices;
+  let steps = 0;
+  await startRun(new Commands(first), {
+    path,
+    settings: smallSettings(STEPS, [...SETS, "recordEvery=1"]),
+    ignoreChecks: true,
+    isStopRequested: () => ++steps === STEPS / 2,
   });
-
-const residentSample = (decoder: Decoder): Stages["sample"] => (request) =>
-  rolloutResident(decoder, request);
+  const { weightsHash } = await resumeRun(new Commands(second), { path });
+  const { metrics, episodes } = runPaths(path);
+  return { weightsHash, metrics: readJournal(metrics), episodes: readJournal(episodes) };
+}
 
 gpuTest(
   "ten steps have the same bits with every layout, driver, with and without recording, and after a resume",
   () =>
     withFolder(async (folder) => {
       const gpu = await testGpu();
-      const expected = await run(new Commands(gpu), { path: `${folder}/expected` });
+      const expected = await train(new Commands(gpu));
       const { weights_W } = readCheckpoint(golden("model.safetensors"));
       assertNotEquals(expected.weightsHash, await hashWeights(weights_W), "the weights moved");
       const rewards = (expected.metrics as { reward: number }[]).map(({ reward }) => reward);
       assert(new Set(rewards).size > 2, "the batches differ");
 
-      for (const [i, tuning] of TUNING_CANDIDATES.entries()) {
-        const tuned: Gpu = await openGpu({ tuning });
-        const found = await run(new Commands(tuned), { path: `${folder}/layout-${i}` });
-        assertEquals(found, expected, JSON.stringify(tuning));
+      assertEquals(await train(new Commands(gpu), HOST), expected, "host driver");
+      assertEquals(await train(new Commands(gpu), LAYERED), expected, "layered decoder");
+      assertEquals(await train(new UnrecordedCommands(gpu)), expected, "single dispatches");
+      for (const tuning of TUNING_CANDIDATES) {
+        const tuned = await openGpu({ tuning });
+        assertEquals(await train(new Commands(tuned)), expected, JSON.stringify(tuning));
+        if (tuning !== TUNING_CANDIDATES.at(-1)) continue;
+        const resumed = await trainTwice(`${folder}/run`, [tuned, gpu]);
+        assertEquals(resumed, expected, "recorded, and resumed with another layout");
       }
-      const path = `${folder}/unrecorded`;
-      assertEquals(await run(new UnrecordedCommands(gpu), { path }), expected, "single dispatches");
-      assertEquals(
-        await run(new Commands(gpu), { path: `${folder}/records`, sets: ["recordEvery=1"] }),
-        expected,
-        "recorded steps",
-      );
-      assertEquals(await runTwice(`${folder}/resumed`), expected, "resumed");
-      assertEquals(await trainWith(hostSample, "fused"), expected, "host driver");
-      assertEquals(await trainWith(residentSample, "layered"), expected, "layered decoder");
     }),
 );
