@@ -12,12 +12,18 @@ export interface Result {
   readonly stderr: string;
 }
 
-/** Runs the launcher with arguments, and with variables beside those of this process, and waits for its end. */
+/**
+ * Runs the launcher with arguments, and with variables beside those of this process, and waits for its end. No layout of the
+ * kernels is looked up or measured unless a test says where.
+ */
 export async function agentrl(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Result> {
-  const output = await new Deno.Command(LAUNCHER, { args: [...args], env }).output();
+  const output = await new Deno.Command(LAUNCHER, {
+    args: [...args],
+    env: { AGENTRL_TUNING: "", ...env },
+  }).output();
   const decoder = new TextDecoder();
   return {
     code: output.code,
