@@ -29,7 +29,7 @@ export {
   resolveConfig,
   type TrainConfig,
 } from "./src/rl/config.ts";
-export { AGGREGATION_MODES, type AggregationMode } from "./src/rl/aggregate.ts";
+export { AGGREGATION_MODES, type AggregationMode } from "./src/equations/aggregate.ts";
 export { type AlgorithmName, ALGORITHMS } from "./src/rl/algorithms.ts";
 
 // The device, and kernels on it.
@@ -108,7 +108,8 @@ export { type CompiledGym, compileGym } from "./src/gym/compiled.ts";
 export { type Gym, openGym, type Verdict } from "./src/gym/gym.ts";
 export { type Json, makeTasks, type Split, type Task, type TestCase } from "./src/gym/tasks.ts";
 export { type TestedProgram, TestRunner } from "./src/gym/test_runner.ts";
-export { decode, encode, OWNER, TOKEN, type Word, WORDS } from "./src/gym/vocabulary.ts";
+export { OWNER } from "./src/core/owner.ts";
+export { decode, encode, TOKEN, type Word, WORDS } from "./src/gym/vocabulary.ts";
 
 // Rollouts.
 export { type PackedBatch, packEpisodes } from "./src/rollout/batch.ts";
@@ -174,14 +175,14 @@ export {
   type LossInputs,
   type Verdict as CheckVerdict,
   violated,
-} from "./src/debug/invariants.ts";
-export { bisect, type BisectResult, type BisectTest } from "./src/debug/bisect.ts";
+} from "./src/diagnose/invariants.ts";
+export { bisect, type BisectResult, type BisectTest } from "./src/diagnose/bisect.ts";
 export {
   type HealthyReference,
   healthyReference,
   type HealthyReferenceFile,
-} from "./src/debug/healthy_reference.ts";
-export { metricSeries, type RunMetrics, type Series } from "./src/debug/metric_series.ts";
+} from "./src/faults/healthy_reference.ts";
+export { metricSeries, type RunMetrics, type Series } from "./src/diagnose/metric_series.ts";
 export {
   type Cause,
   type Evidence,
@@ -189,8 +190,8 @@ export {
   triage,
   type TriageInput,
   type TriageReport,
-} from "./src/debug/triage.ts";
-export { TRIAGE_METRICS } from "./src/debug/triage_rules.ts";
+} from "./src/faults/triage.ts";
+export { TRIAGE_METRICS } from "./src/faults/triage_rules.ts";
 export {
   CONFIGURATION_FAULTS,
   type Fault,
@@ -198,7 +199,7 @@ export {
   FAULTS,
   FURTHER_FAULTS,
   MATRIX_FAULTS,
-} from "./src/debug/faults.ts";
+} from "./src/faults/faults.ts";
 export {
   type BehaviourMetrics,
   type ConsistencyMetrics,
@@ -206,4 +207,4 @@ export {
   type MetricsRow,
   type OptimizerMetrics,
   type OutcomeMetrics,
-} from "./src/debug/metrics.ts";
+} from "./src/rl/metrics.ts";

@@ -4,7 +4,7 @@ import type { CompiledGym } from "../src/gym/compiled.ts";
 import { type ModelConfig, TINY_AGENT } from "../src/model/config.ts";
 import { CLONING, makeBaseAgent, RL_BASE_SEED } from "../src/rl/base_agent.ts";
 import { readAgent } from "../src/run/agent_file.ts";
-import { stderrProgress } from "../src/run/progress.ts";
+import { stderrProgress } from "../src/files/progress.ts";
 
 /** A model and its weights [W]. */
 export interface Agent {

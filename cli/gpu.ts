@@ -5,7 +5,7 @@ import { type Gpu, openGpu } from "../src/gpu/device.ts";
 import type { ReadbackMode } from "../src/gpu/readback.ts";
 import { requireTrustedGpu } from "../src/gpu/self_test.ts";
 import type { Tuning } from "../src/gpu/tuning.ts";
-import { type CachedTuning, readTuning, writeTuning } from "../src/run/tuning_cache.ts";
+import { type CachedTuning, readTuning, writeTuning } from "../src/tuning/tuning_cache.ts";
 import type { Flags } from "./flags.ts";
 
 /** The flags of commands that compute. */

@@ -1,8 +1,8 @@
 /** Measures which layout of the kernels is fastest on this adapter, and keeps the verdict. */
 import { type Tuning, TUNING_CANDIDATES } from "../src/gpu/tuning.ts";
-import { fastestLayout, probeLayouts, type ProbeRow } from "../src/lab/probe.ts";
-import { stderrProgress } from "../src/run/progress.ts";
-import { writeTuning } from "../src/run/tuning_cache.ts";
+import { fastestLayout, probeLayouts, type ProbeRow } from "../src/tuning/probe.ts";
+import { stderrProgress } from "../src/files/progress.ts";
+import { writeTuning } from "../src/tuning/tuning_cache.ts";
 import { describeLayout, type GpuFlags, openLayout, tuningPath } from "./gpu.ts";
 
 /** What was measured and chosen. */

@@ -3,7 +3,7 @@
 // C invocations, each with three independent chains of vec4: enough for the latency of the units and few enough for the
 // 16 registers of a CPU that plays the GPU. Nothing but registers is touched inside the loop.
 // A chain's order is its recurrence; the three ends are added ascending.
-// Reference: tests/lab/peak_test.ts has the closed form. Source: Williams et al. 2009, "Roofline".
+// Reference: tests/bench/peak_test.ts has the closed form. Source: Williams et al. 2009, "Roofline".
 struct Params { factor: f32, addend: f32, loop_count: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> end_C4: array<vec4f>;

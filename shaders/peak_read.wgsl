@@ -4,7 +4,7 @@
 // C invocations read `loads` vec4 each (a multiple of 4), `load_step` apart; neighbours begin `lane_step` apart. Steps
 // (LANES, 1) let neighbours share a line of memory, as GPUs want; (1, loads) gives each invocation a run of its own.
 // Sums of every fourth load ascend; then (0 + 1) + (2 + 3).
-// Reference: tests/lab/peak_test.ts. Source: McCalpin's STREAM, reads alone.
+// Reference: tests/bench/peak_test.ts. Source: McCalpin's STREAM, reads alone.
 struct Params { loads: u32, load_step: u32, lane_step: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var data_R4: texture_storage_2d<rgba32float, read>;

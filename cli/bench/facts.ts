@@ -1,7 +1,7 @@
 /** What every benchmark says about where it ran. */
 import { cpus } from "node:os";
 import type { Gpu } from "../../src/gpu/device.ts";
-import type { Peak } from "../../src/lab/peak.ts";
+import type { Peak } from "../../src/bench/peak.ts";
 import { adapterName } from "../gpu.ts";
 
 /** The flags of `agentrl bench` that suites read. */

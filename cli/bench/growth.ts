@@ -1,7 +1,7 @@
 /** `agentrl bench growth`: how the time of training grows, with the fitted exponents. */
 import type { Commands } from "../../src/gpu/commands.ts";
-import { GROWTH_AXES, type GrowthCurve, measureGrowth } from "../../src/lab/growth_bench.ts";
-import { stderrProgress } from "../../src/run/progress.ts";
+import { GROWTH_AXES, type GrowthCurve, measureGrowth } from "../../src/bench/growth.ts";
+import { stderrProgress } from "../../src/files/progress.ts";
 import type { Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { formatColumns } from "../table.ts";

@@ -1,8 +1,8 @@
 /** `agentrl bench kernels`: every kernel of an update, checked against float64, then timed alone. */
 import type { Commands } from "../../src/gpu/commands.ts";
 import { createTimer } from "../../src/gpu/timing.ts";
-import { type KernelTiming, prepareKernelBench, timeKernel } from "../../src/lab/kernel_bench.ts";
-import { stderrProgress } from "../../src/run/progress.ts";
+import { type KernelTiming, prepareKernelBench, timeKernel } from "../../src/bench/kernels.ts";
+import { stderrProgress } from "../../src/files/progress.ts";
 import type { Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { formatColumns } from "../table.ts";

@@ -10,9 +10,9 @@ import {
   type LogprobErrors,
   type LogprobTiming,
   prepareLogprobCase,
-} from "../../src/lab/logprob_bench.ts";
-import { Peer } from "../../src/run/peer.ts";
-import { stderrProgress } from "../../src/run/progress.ts";
+} from "../../src/bench/logprob.ts";
+import { Peer } from "../../src/bench/peer.ts";
+import { stderrProgress } from "../../src/files/progress.ts";
 import type { Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { formatColumns } from "../table.ts";

@@ -1,13 +1,13 @@
 /** `agentrl bench rollout`: rollouts by the number of their episodes, beside the roofline of the adapter. */
 import type { Commands } from "../../src/gpu/commands.ts";
 import { createTimer } from "../../src/gpu/timing.ts";
-import { bestPeak, type Peak, preparePeakBench } from "../../src/lab/peak.ts";
+import { bestPeak, type Peak, preparePeakBench } from "../../src/bench/peak.ts";
 import {
   prepareRolloutBench,
   ROLLOUT_EPISODES,
   type RolloutRow,
   summarizeRollouts,
-} from "../../src/lab/rollout_bench.ts";
+} from "../../src/bench/rollout.ts";
 import type { Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { formatColumns } from "../table.ts";

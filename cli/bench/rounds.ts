@@ -1,5 +1,5 @@
 /** Interleaved rounds: every case once, then every case again, so that what slows the machine slows all of them. */
-import { stderrProgress } from "../../src/run/progress.ts";
+import { stderrProgress } from "../../src/files/progress.ts";
 
 /**
  * Measures cases in rounds. A first round warms everything up and is not counted.

@@ -1,9 +1,9 @@
 /** `agentrl bench step`: whole steps, runs and rollouts, beside a peer program that times the same cases. */
 import { median } from "../../src/core/statistics.ts";
 import type { Commands } from "../../src/gpu/commands.ts";
-import { type CaseTiming, prepareStepBench, type StepCase } from "../../src/lab/step_bench.ts";
-import { Peer } from "../../src/run/peer.ts";
-import { stderrProgress } from "../../src/run/progress.ts";
+import { type CaseTiming, prepareStepBench, type StepCase } from "../../src/bench/step.ts";
+import { Peer } from "../../src/bench/peer.ts";
+import { stderrProgress } from "../../src/files/progress.ts";
 import type { Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { formatColumns } from "../table.ts";

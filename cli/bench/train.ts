@@ -1,13 +1,13 @@
 /** `agentrl bench train`: one training step, split into its phases. */
 import type { Commands } from "../../src/gpu/commands.ts";
 import { createTimer } from "../../src/gpu/timing.ts";
-import { bestPeak, type Peak, preparePeakBench } from "../../src/lab/peak.ts";
+import { bestPeak, type Peak, preparePeakBench } from "../../src/bench/peak.ts";
 import {
   prepareTrainBench,
   summarizeTraining,
   type TrainBench,
   type TrainRow,
-} from "../../src/lab/train_bench.ts";
+} from "../../src/bench/train.ts";
 import type { Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { formatColumns } from "../table.ts";

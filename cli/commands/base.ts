@@ -14,9 +14,9 @@ import {
 } from "../../src/rl/base_agent.ts";
 import { evaluateAgent } from "../../src/rollout/evaluate.ts";
 import { rolloutStats } from "../../src/rollout/rollout_stats.ts";
-import { requireFolderOf } from "../../src/run/atomic_file.ts";
+import { requireFolderOf } from "../../src/files/atomic_file.ts";
 import { writeCheckpoint } from "../../src/run/checkpoint.ts";
-import { stderrProgress } from "../../src/run/progress.ts";
+import { stderrProgress } from "../../src/files/progress.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { adapterName, GPU_FLAGS, openCommands } from "../gpu.ts";

@@ -6,15 +6,15 @@ import {
   type FaultName,
   faultyStages,
   MATRIX_FAULTS,
-} from "../../src/debug/faults.ts";
-import { type CheckResult, type Verdict, violated } from "../../src/debug/invariants.ts";
-import { runChecks } from "../../src/debug/trainer_checks.ts";
+} from "../../src/faults/faults.ts";
+import { type CheckResult, type Verdict, violated } from "../../src/diagnose/invariants.ts";
+import { runChecks } from "../../src/faults/trainer_checks.ts";
 import type { Commands } from "../../src/gpu/commands.ts";
 import { compileGym } from "../../src/gym/compiled.ts";
 import { openGym } from "../../src/gym/gym.ts";
 import { type AlgorithmName, ALGORITHMS } from "../../src/rl/algorithms.ts";
 import { resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
-import { stderrProgress } from "../../src/run/progress.ts";
+import { stderrProgress } from "../../src/files/progress.ts";
 import { type Agent, agentOf } from "../agent.ts";
 import { defineCommand, type Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";

@@ -7,18 +7,20 @@ import {
   catalogueConfig,
   type CatalogueName,
   type CatalogueRun,
-} from "../../src/debug/catalogue.ts";
-import type { MetricName, MetricsRow } from "../../src/debug/metrics.ts";
-import { type RunSummary, summarizeRun } from "../../src/debug/run_summary.ts";
-import { type CatalogueRows, testSignatures } from "../../src/debug/signatures.ts";
+} from "../../src/faults/catalogue.ts";
+import type { MetricName, MetricsRow } from "../../src/rl/metrics.ts";
+import { type RunSummary, summarizeRun } from "../../src/rl/run_summary.ts";
+import { type CatalogueRows, testSignatures } from "../../src/faults/signatures.ts";
 import type { Commands } from "../../src/gpu/commands.ts";
 import { compileGym } from "../../src/gym/compiled.ts";
 import { openGym } from "../../src/gym/gym.ts";
-import { asUserError } from "../../src/run/atomic_file.ts";
+import { asUserError } from "../../src/files/file_error.ts";
 import { writeCheckpoint } from "../../src/run/checkpoint.ts";
-import { exists, readJournal } from "../../src/run/journal.ts";
-import { stderrProgress } from "../../src/run/progress.ts";
-import { openRunDirectory, runPaths, writeJson } from "../../src/run/run_directory.ts";
+import { readJournal } from "../../src/files/journal.ts";
+import { exists } from "../../src/files/paths.ts";
+import { stderrProgress } from "../../src/files/progress.ts";
+import { openRunDirectory, runPaths } from "../../src/run/run_directory.ts";
+import { writeJson } from "../../src/files/json.ts";
 import { readSettings, type RunSettings, writeSettings } from "../../src/run/run_settings.ts";
 import { runTraining } from "../../src/run/training_run.ts";
 import { agentOf } from "../agent.ts";

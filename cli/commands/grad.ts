@@ -11,7 +11,7 @@ import {
 } from "../../src/rl/named_losses.ts";
 import { packBatchFile, readBatchFile, requireGrids } from "../../src/run/batch_file.ts";
 import { readCheckpoint } from "../../src/run/checkpoint.ts";
-import { writeTensorFile } from "../../src/run/tensor_file.ts";
+import { writeTensorFile } from "../../src/files/tensor_file.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { adapterName, formatNumber, GPU_FLAGS, openCommands } from "../gpu.ts";

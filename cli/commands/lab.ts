@@ -5,7 +5,7 @@ import type { Cell, LabCheck, ResultTable } from "../../src/lab/experiment.ts";
 import { type LabProgress, type LabRecord, runLab, selectExperiments } from "../../src/lab/lab.ts";
 import { readContent } from "../../src/report/report_content.ts";
 import { writeReport } from "../../src/report/report.ts";
-import { formatDuration, stderrProgress } from "../../src/run/progress.ts";
+import { formatDuration, stderrProgress } from "../../src/files/progress.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { adapterName, GPU_FLAGS, openCommands } from "../gpu.ts";

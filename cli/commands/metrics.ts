@@ -4,7 +4,7 @@ import {
   type MetricEntry,
   type MetricGroup,
   METRICS,
-} from "../../src/debug/metric_dictionary.ts";
+} from "../../src/rl/metric_dictionary.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 

@@ -1,5 +1,5 @@
 /** `agentrl replay`: a step of a run done again, bit for bit, and once more with one stage changed. */
-import { parseReplacement, type Replay } from "../../src/debug/replay.ts";
+import { parseReplacement, type Replay } from "../../src/faults/replay.ts";
 import { type ReplayedStep, replayRun } from "../../src/run/replay_run.ts";
 import { defineCommand } from "../command.ts";
 import { adapterName, GPU_FLAGS, openCommands } from "../gpu.ts";

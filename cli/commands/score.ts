@@ -6,7 +6,7 @@ import { scoreEpisodes } from "../../src/rollout/score.ts";
 import { type BatchFile, readBatchFile } from "../../src/run/batch_file.ts";
 import { readCheckpoint } from "../../src/run/checkpoint.ts";
 import { scoreTensors } from "../../src/run/score_file.ts";
-import { writeTensorFile } from "../../src/run/tensor_file.ts";
+import { writeTensorFile } from "../../src/files/tensor_file.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { adapterName, formatNumber, GPU_FLAGS, openCommands } from "../gpu.ts";

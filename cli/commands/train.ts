@@ -1,13 +1,12 @@
 /** `agentrl train`: a training run in a folder, begun or resumed. */
-import { asUserError } from "../../src/run/atomic_file.ts";
-import { FAULT_NAMES, faultConfig, type FaultName } from "../../src/debug/faults.ts";
-import type { MetricsRow } from "../../src/debug/metrics.ts";
-import { openGym } from "../../src/gym/gym.ts";
+import { asUserError } from "../../src/files/file_error.ts";
+import { FAULT_NAMES, faultConfig, type FaultName } from "../../src/faults/faults.ts";
+import type { MetricsRow } from "../../src/rl/metrics.ts";
 import { type AlgorithmName, ALGORITHMS } from "../../src/rl/algorithms.ts";
 import { CLONING } from "../../src/rl/base_agent.ts";
 import { type ConfigSources, resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
 import { readAgent } from "../../src/run/agent_file.ts";
-import { type Progress, stderrProgress } from "../../src/run/progress.ts";
+import { type Progress, stderrProgress } from "../../src/files/progress.ts";
 import { checkpointPath, openRunDirectory } from "../../src/run/run_directory.ts";
 import {
   baseName,
@@ -71,7 +70,7 @@ function stepReporter(progress: Progress, startMs: number, startStep: number) {
 
 /** Runs with progress on stderr, and ends early after a first Ctrl-C; a second one ends the process at once. */
 async function runShown(
-  options: Pick<TrainingOptions, "commands" | "gym" | "directory" | "settings" | "ignoreChecks">,
+  options: Pick<TrainingOptions, "commands" | "directory" | "settings" | "ignoreChecks">,
 ): Promise<Awaited<ReturnType<typeof runTraining>>> {
   const { steps } = options.settings.config;
   let isStopRequested = false;
@@ -187,8 +186,7 @@ export const command = defineCommand({
     using directory = openRunDirectory(path, { resume });
     const stored = fresh ??
       resumeSettings(readSettings(directory.config), { sources, base, bug, path });
-    // The gym tests its programs in a worker while the device opens.
-    const [gym, commands] = await Promise.all([openGym(), openCommands({ requireGpu })]);
+    const commands = await openCommands({ requireGpu });
     const adapter = adapterName(commands.gpu);
     if (stored.adapter !== null && stored.adapter !== adapter) {
       console.error(
@@ -197,7 +195,7 @@ export const command = defineCommand({
     }
     const settings = { ...stored, adapter: stored.adapter ?? adapter };
     writeSettings(directory.config, settings);
-    const result = await runShown({ commands, gym, directory, settings, ignoreChecks: noGate });
+    const result = await runShown({ commands, directory, settings, ignoreChecks: noGate });
     return describeResult({ directoryPath: path, settings, result });
   },
 });

@@ -1,13 +1,16 @@
 /** `agentrl triage`: what may be wrong with a run, by its metrics and the verdicts of its invariants. */
 import { UserError } from "../../src/core/errors.ts";
-import { HEALTHY_RUNS, healthyReference } from "../../src/debug/healthy_reference.ts";
-import { metricSeries } from "../../src/debug/metric_series.ts";
-import { type Cause, type Evidence, triage, type TriageReport } from "../../src/debug/triage.ts";
-import { TRIAGE_METRICS } from "../../src/debug/triage_rules.ts";
-import { asUserError, writeFileAtomic } from "../../src/run/atomic_file.ts";
+import { HEALTHY_RUNS, healthyReference } from "../../src/faults/healthy_reference.ts";
+import { metricSeries } from "../../src/diagnose/metric_series.ts";
+import { type Cause, type Evidence, triage, type TriageReport } from "../../src/faults/triage.ts";
+import { TRIAGE_METRICS } from "../../src/faults/triage_rules.ts";
+import { writeFileAtomic } from "../../src/files/atomic_file.ts";
+import { asUserError } from "../../src/files/file_error.ts";
 import { readChecks } from "../../src/run/checks_file.ts";
-import { exists, readJournal } from "../../src/run/journal.ts";
-import { runPaths, writeJson } from "../../src/run/run_directory.ts";
+import { readJournal } from "../../src/files/journal.ts";
+import { exists } from "../../src/files/paths.ts";
+import { runPaths } from "../../src/run/run_directory.ts";
+import { writeJson } from "../../src/files/json.ts";
 import { measurementPage, measureTriage } from "../../src/run/triage_measure.ts";
 import { defineCommand, type Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";

@@ -1,7 +1,7 @@
 /** `agentrl tune`: which layout of the kernels is fastest on this adapter, measured and kept for all commands. */
+import { BENCH_ROWS } from "../../src/tuning/workload.ts";
 import { requireTrustedGpu } from "../../src/gpu/self_test.ts";
-import { BENCH_ROWS } from "../../src/lab/kernel_bench.ts";
-import { PROBE_EPISODES, type ProbeRow } from "../../src/lab/probe.ts";
+import { PROBE_EPISODES, type ProbeRow } from "../../src/tuning/probe.ts";
 import { machineFacts, machineRows, roundsRow, shortMs } from "../bench/facts.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";

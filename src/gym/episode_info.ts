@@ -2,7 +2,7 @@
 import { CALL, callIndex, describeCall, editOf, type OperationName } from "./calls.ts";
 import type { EpisodeInfo } from "./environment.ts";
 import type { Verdict } from "./gym.ts";
-import { OWNER } from "./vocabulary.ts";
+import { OWNER } from "../core/owner.ts";
 
 /** Why a BugFix episode ended: it was submitted, or the turn budget ran out. */
 export type BugFixStop = "submit" | "budget";

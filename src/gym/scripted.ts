@@ -7,7 +7,8 @@ import {
   type RepairName,
 } from "./calls.ts";
 import type { Environment, EpisodeInfo } from "./environment.ts";
-import { decode, OWNER } from "./vocabulary.ts";
+import { OWNER } from "../core/owner.ts";
+import { decode } from "./vocabulary.ts";
 
 /** What a scripted policy sees before it makes a call. */
 export interface PolicyView {

@@ -28,12 +28,6 @@ export const TOKEN: Readonly<Record<Word, number>> = Object.freeze(
 );
 
 /**
- * Who put a token into an episode. The loss mask derives from it and from nothing else: only `policy` tokens are trained.
- * `pad` marks the columns behind the end of an episode.
- */
-export const OWNER = { pad: 0, prompt: 1, policy: 2, tool: 3 } as const;
-
-/**
  * Token ids of a text of words separated by spaces.
  *
  * @param text Words of the vocabulary; the empty text has no tokens.

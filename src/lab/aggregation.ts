@@ -1,6 +1,10 @@
 /** Experiment `aggregation`: how a loss adds up its tokens decides what each episode weighs. */
 import { mean, median } from "../core/statistics.ts";
-import { AGGREGATION_MODES, type AggregationMode, aggregationWeights } from "../rl/aggregate.ts";
+import {
+  AGGREGATION_MODES,
+  type AggregationMode,
+  aggregationWeights,
+} from "../equations/aggregate.ts";
 import type { TrainBatch } from "../rl/train_batch.ts";
 import { probeEpisodes } from "./agents.ts";
 import type { Experiment, LabCheck, ResultFigure } from "./experiment.ts";

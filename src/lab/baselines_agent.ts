@@ -3,7 +3,7 @@ import { mean } from "../core/statistics.ts";
 import { type Probe, probeEpisodes, sampleSplit } from "./agents.ts";
 import { EpisodeGradients, scaledMask, varianceOf } from "./episode_gradients.ts";
 import { DRAW, type Experiment, type LabCheck, type LabContext, sizeOf } from "./experiment.ts";
-import { dot } from "./vectors.ts";
+import { dot } from "../core/vectors.ts";
 
 const TUTORIAL = {
   "none": { b: 0, variance: 44.7 },

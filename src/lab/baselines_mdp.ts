@@ -9,7 +9,7 @@ import {
   scoreEstimate,
   sliceSample,
 } from "./repair_estimates.ts";
-import { norm, relativeError } from "./vectors.ts";
+import { norm, relativeError } from "../core/vectors.ts";
 
 const BATCHES = 400;
 const BATCH_SIZE = 64;

@@ -1,7 +1,7 @@
 /** Experiment `bisect_versions`: eight versions of a trainer, one of which broke it; the invariants find it in three tests. */
-import { bisect } from "../debug/bisect.ts";
-import { type FaultName, faultyStages } from "../debug/faults.ts";
-import { violated } from "../debug/invariants.ts";
+import { bisect } from "../diagnose/bisect.ts";
+import { type FaultName, faultyStages } from "../faults/faults.ts";
+import { violated } from "../diagnose/invariants.ts";
 import { resolveConfig } from "../rl/config.ts";
 import { checkTrainer, debugBaseAgent } from "./debug_runs.ts";
 import type { Experiment } from "./experiment.ts";

@@ -5,11 +5,11 @@ import {
   CATALOGUE_NAMES,
   catalogueConfig,
   type CatalogueName,
-} from "../debug/catalogue.ts";
-import { faultyStages } from "../debug/faults.ts";
-import type { MetricName, MetricsRow } from "../debug/metrics.ts";
-import { type MetricMeans, summarizeRun } from "../debug/run_summary.ts";
-import { type CatalogueRows, testSignatures } from "../debug/signatures.ts";
+} from "../faults/catalogue.ts";
+import { faultyStages } from "../faults/faults.ts";
+import type { MetricName, MetricsRow } from "../rl/metrics.ts";
+import { type MetricMeans, summarizeRun } from "../rl/run_summary.ts";
+import { type CatalogueRows, testSignatures } from "../faults/signatures.ts";
 import { catalogueRun, coolSampler, QUICK_STEPS, type RunRequest, trainRun } from "./debug_runs.ts";
 import type { Cell, Experiment, LabContext, LabResult, ResultTable } from "./experiment.ts";
 

@@ -4,12 +4,12 @@ import {
   catalogueConfig,
   type CatalogueName,
   type CatalogueRun,
-} from "../debug/catalogue.ts";
-import { faultyStages } from "../debug/faults.ts";
-import type { CheckResult } from "../debug/invariants.ts";
-import type { MetricsRow } from "../debug/metrics.ts";
-import { trainLogged } from "../debug/train_logged.ts";
-import { runChecks } from "../debug/trainer_checks.ts";
+} from "../faults/catalogue.ts";
+import { faultyStages } from "../faults/faults.ts";
+import type { CheckResult } from "../diagnose/invariants.ts";
+import type { MetricsRow } from "../rl/metrics.ts";
+import { trainLogged } from "../rl/train_logged.ts";
+import { runChecks } from "../faults/trainer_checks.ts";
 import { TINY_AGENT } from "../model/config.ts";
 import { createParameters, destroyParameters } from "../model/parameters.ts";
 import { RL_BASE_SEED } from "../rl/base_agent.ts";
@@ -22,7 +22,7 @@ import type { LabContext } from "./experiment.ts";
 /** Steps of a run in a quick lab, where the whole run is not needed. */
 export const QUICK_STEPS = 8;
 
-/** The base agent of all debugging runs, whatever the lab's seed: see src/debug/debug_base.ts. */
+/** The base agent of all debugging runs, whatever the lab's seed: see src/faults/debug_base.ts. */
 export function debugBaseAgent(context: LabContext): Promise<Weights> {
   return baseAgent(context, "rl", { seed: RL_BASE_SEED });
 }

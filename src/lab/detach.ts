@@ -1,7 +1,7 @@
 /** Experiment `detach`: a baseline that stays attached to the policy adds a term that nothing justifies. */
 import { randomSequence, STREAM } from "../core/rng.ts";
 import { DRAW, type Experiment } from "./experiment.ts";
-import { relativeError } from "./vectors.ts";
+import { relativeError } from "../core/vectors.ts";
 
 /** Logits and rewards of a bandit with five calls, of which two pass. */
 const LOGITS = [0.5, -0.2, 0.1, 0, 0.3];

@@ -14,7 +14,7 @@ import { objectiveRows } from "../rl/objective.ts";
 import { gridRows, type TrainBatch } from "../rl/train_batch.ts";
 import { type PackedBatch, packEpisodes } from "../rollout/batch.ts";
 import type { Weights } from "./agents.ts";
-import { dot } from "./vectors.ts";
+import { dot } from "../core/vectors.ts";
 
 /** Plain log-probs: no ratio, no KL, no entropy. */
 export const SCORE_LOSS = {

@@ -2,7 +2,7 @@
 import { mean } from "../core/statistics.ts";
 import { DRAW, type Experiment } from "./experiment.ts";
 import { repairProblem, sampleRepair, scoreEstimate } from "./repair_estimates.ts";
-import { cosine, relativeError } from "./vectors.ts";
+import { cosine, relativeError } from "../core/vectors.ts";
 
 /** Episodes that one estimate takes. */
 export const ESTIMATOR_EPISODES = 20_000;

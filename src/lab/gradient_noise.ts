@@ -8,7 +8,7 @@ import { mean, sampleVariance } from "../core/statistics.ts";
 import { probeEpisodes, type Weights } from "./agents.ts";
 import { EpisodeGradients, scaledMask } from "./episode_gradients.ts";
 import { DRAW, type Experiment, type LabContext, sizeOf } from "./experiment.ts";
-import { cosine } from "./vectors.ts";
+import { cosine } from "../core/vectors.ts";
 
 const TUTORIAL = { 8: -0.092, 32: 0.165, 120: 0.418 } as const;
 

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { UserError } from "../core/errors.ts";
 import { suggestName } from "../core/nearest.ts";
 import type { Commands } from "../gpu/commands.ts";
-import { asUserError } from "../run/atomic_file.ts";
-import { readJson, writeJson } from "../run/run_directory.ts";
+import { asUserError } from "../files/file_error.ts";
+import { readJson, writeJson } from "../files/json.ts";
 import {
   createLabContext,
   type Experiment,

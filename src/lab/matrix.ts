@@ -6,8 +6,8 @@ import {
   faultyStages,
   FURTHER_FAULTS,
   MATRIX_FAULTS,
-} from "../debug/faults.ts";
-import { type CheckResult, type Verdict, violated } from "../debug/invariants.ts";
+} from "../faults/faults.ts";
+import { type CheckResult, type Verdict, violated } from "../diagnose/invariants.ts";
 import { resolveConfig } from "../rl/config.ts";
 import { checkTrainer, debugBaseAgent } from "./debug_runs.ts";
 import type { Experiment, LabContext, ResultTable } from "./experiment.ts";

@@ -1,6 +1,6 @@
 /** Experiment `rare_tokens`: a sampler that is cooler than the trainer believes takes the gradient from rare good tokens. */
-import { catalogueConfig } from "../debug/catalogue.ts";
-import { SAMPLER_TEMPERATURE } from "../debug/faults.ts";
+import { catalogueConfig } from "../faults/catalogue.ts";
+import { SAMPLER_TEMPERATURE } from "../faults/faults.ts";
 import { coolSampler, debugBaseAgent, withTrainer } from "./debug_runs.ts";
 import { type Experiment, type LabContext, sizeOf } from "./experiment.ts";
 

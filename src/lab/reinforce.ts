@@ -1,9 +1,9 @@
 /** Experiment `reinforce`: the first reinforcement learning run of TinyAgent, and what it learned. */
-import { behaviourMetrics } from "../debug/metrics.ts";
+import { behaviourMetrics } from "../rl/metrics.ts";
 import { mean } from "../core/statistics.ts";
 import { TINY_AGENT } from "../model/config.ts";
 import { createParameters, destroyParameters, readParameters } from "../model/parameters.ts";
-import type { AggregationMode } from "../rl/aggregate.ts";
+import type { AggregationMode } from "../equations/aggregate.ts";
 import type { DemonstrationMix } from "../rl/base_agent.ts";
 import { resolveConfig, type TrainConfig } from "../rl/config.ts";
 import { Trainer } from "../rl/trainer.ts";

@@ -1,8 +1,8 @@
 /** Experiment `rerun_spread`: how far an exact rerun, a rerun from nudged weights and another seed move the first steps. */
 import { randomSequence, STREAM } from "../core/rng.ts";
-import { catalogueConfig } from "../debug/catalogue.ts";
-import { faultyStages } from "../debug/faults.ts";
-import type { MetricName, MetricsRow } from "../debug/metrics.ts";
+import { catalogueConfig } from "../faults/catalogue.ts";
+import { faultyStages } from "../faults/faults.ts";
+import type { MetricName, MetricsRow } from "../rl/metrics.ts";
 import type { Weights } from "./agents.ts";
 import { catalogueRun, debugBaseAgent, QUICK_STEPS, trainRun } from "./debug_runs.ts";
 import { DRAW, type Experiment, type LabContext } from "./experiment.ts";

@@ -1,6 +1,6 @@
 /** Experiment `reward_hacking`: the best reward curve of all, on tests that the policy has learned to fool. */
-import type { MetricsRow } from "../debug/metrics.ts";
-import { type RunSummary, summarizeRun } from "../debug/run_summary.ts";
+import type { MetricsRow } from "../rl/metrics.ts";
+import { type RunSummary, summarizeRun } from "../rl/run_summary.ts";
 import { catalogueRun } from "./debug_runs.ts";
 import type { Cell, Experiment } from "./experiment.ts";
 

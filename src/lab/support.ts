@@ -1,19 +1,19 @@
 /** Experiment `support`: where the gradient enters, and where it flows. */
 import type { Commands } from "../gpu/commands.ts";
-import { OWNER } from "../gym/vocabulary.ts";
+import { OWNER } from "../core/owner.ts";
 import { tileWidth } from "../kernels/logprob.ts";
 import { TINY_AGENT } from "../model/config.ts";
 import { allRows } from "../model/batch_inputs.ts";
 import { Learner } from "../model/learner.ts";
 import { createParameters, destroyParameters } from "../model/parameters.ts";
-import { aggregationWeights } from "../rl/aggregate.ts";
+import { aggregationWeights } from "../equations/aggregate.ts";
 import { objectiveRows } from "../rl/objective.ts";
 import type { TrainBatch } from "../rl/train_batch.ts";
 import { baseAgent, collateEpisodes, sampleSplit, type Weights } from "./agents.ts";
 import { SCORE_LOSS } from "./episode_gradients.ts";
 import { DRAW, type Experiment } from "./experiment.ts";
 import { readRowOperand } from "./read_operand.ts";
-import { norm } from "./vectors.ts";
+import { norm } from "../core/vectors.ts";
 
 const TUTORIAL = {
   logitPositions: 70,

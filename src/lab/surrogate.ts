@@ -9,7 +9,7 @@ import {
   scoreEstimate,
   surrogateValue,
 } from "./repair_estimates.ts";
-import { cosine } from "./vectors.ts";
+import { cosine } from "../core/vectors.ts";
 
 /** Independent samples over which the cosines are averaged. */
 const STREAMS = 20;

@@ -7,7 +7,7 @@ import type { TrainBatch } from "../rl/train_batch.ts";
 import { Trainer } from "../rl/trainer.ts";
 import { collateEpisodes, compiledGym, probeEpisodes } from "./agents.ts";
 import type { Experiment, LabContext } from "./experiment.ts";
-import { norm } from "./vectors.ts";
+import { norm } from "../core/vectors.ts";
 
 const TUTORIAL = { loss: 0, gradNorm: 0, movement: 0.4903 } as const;
 

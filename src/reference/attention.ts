@@ -1,6 +1,6 @@
 /** Causal attention with rotary positions over packed episodes: o[n] = Σ_m softmax_m(q[n]·k[m] / sqrt(K)) v[m]. */
 import { rotaryForward, rotaryInverse } from "./rotary.ts";
-import { requireIndices, requireSizes } from "./shape.ts";
+import { requireIndices, requireSizes } from "../core/shape.ts";
 
 /** Where each packed row stands, and the sizes of the heads (D = H · K). */
 export interface AttentionOptions {

@@ -1,5 +1,5 @@
 /** One optimizer step: clip the gradient by its global norm, then Adam (Kingma and Ba 2015, arXiv:1412.6980, algorithm 1). */
-import { requireSizes } from "./shape.ts";
+import { requireSizes } from "../core/shape.ts";
 
 /** Adam's defaults, of the paper and of PyTorch. */
 export const ADAM_BETA1 = 0.9;

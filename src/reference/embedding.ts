@@ -1,5 +1,5 @@
 /** Embedding: x[n] = weight[ids[n]], a row of the table for every token. */
-import { requireIndices, requireSizes } from "./shape.ts";
+import { requireIndices, requireSizes } from "../core/shape.ts";
 
 /** Sizes of an embedding. */
 export interface EmbeddingShape {

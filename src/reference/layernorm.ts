@@ -1,5 +1,5 @@
 /** Layer normalization: y = (x − mean) · rstd · gain + bias over the D columns of each row (Ba et al. 2016, arXiv:1607.06450). */
-import { requireSizes } from "./shape.ts";
+import { requireSizes } from "../core/shape.ts";
 
 /** Added to the variance before the square root; PyTorch's default. */
 export const LAYERNORM_EPS = 1e-5;

@@ -1,6 +1,6 @@
 /** Linear layer: y = x Wᵀ + b, with GELU or a residual as its optional epilogue. */
 import { gelu, geluDerivative } from "./gelu.ts";
-import { requireSizes } from "./shape.ts";
+import { requireSizes } from "../core/shape.ts";
 
 /** Sizes of a linear layer; the weight is stored as O rows of I. */
 export interface LinearShape {

@@ -1,6 +1,6 @@
 /** Log-prob of a chosen token, entropy and log-sum-exp of softmax(logits / temperature), from logits or from hidden states. */
 import { linearBackward, linearForward } from "./linear.ts";
-import { requireIndices, requireSizes } from "./shape.ts";
+import { requireIndices, requireSizes } from "../core/shape.ts";
 
 /** N rows of logits over V tokens, with the token whose log-prob is asked for in each row. */
 export interface LogprobOptions {

@@ -1,5 +1,5 @@
 /** The policy loss over packed tokens: surrogate + KL to a reference − entropy, and its gradient for log-probs and entropies. */
-import { requireSizes } from "./shape.ts";
+import { requireSizes } from "../core/shape.ts";
 
 /** `reinforce`: −A log π. `clipped`: PPO's pessimistic clipped ratio. */
 export type SurrogateKind = "reinforce" | "clipped";

@@ -1,5 +1,5 @@
 /** Rotary positions (Su et al. 2021, arXiv:2104.09864): each pair of a head turns by an angle that grows with the position. */
-import { requireSizes } from "./shape.ts";
+import { requireSizes } from "../core/shape.ts";
 
 /** The slowest pair turns about this many times slower than the fastest one; the value of the paper. */
 export const ROTARY_BASE = 10000;

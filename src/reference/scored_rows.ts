@@ -1,5 +1,5 @@
 /** Scored rows: the rows of a batch whose log-prob is asked for, and the gradient of choosing them. */
-import { requireIndices, requireSizes } from "./shape.ts";
+import { requireIndices, requireSizes } from "../core/shape.ts";
 
 /** Sizes of a choice. */
 export interface ScoredRowsShape {

@@ -1,7 +1,7 @@
 /** The dashboard of ten failures (Figure 18.1): per failure the reward and the metric that exposes it, beside a healthy run. */
-import { FAULTS } from "../debug/faults.ts";
-import type { MetricName } from "../debug/metrics.ts";
-import { METRICS } from "../debug/metric_dictionary.ts";
+import { FAULTS } from "../faults/faults.ts";
+import type { MetricName } from "../rl/metrics.ts";
+import { METRICS } from "../rl/metric_dictionary.ts";
 import { type Chart, chartFigure } from "./chart.ts";
 import type { Section } from "./document.ts";
 import {

@@ -2,11 +2,12 @@
 import { z } from "zod";
 import { UserError } from "../core/errors.ts";
 import { mean, sampleVariance } from "../core/statistics.ts";
-import { CATALOGUE, type CatalogueName, type CatalogueRun } from "../debug/catalogue.ts";
-import type { FaultName } from "../debug/faults.ts";
-import type { MetricName } from "../debug/metrics.ts";
-import { exists } from "../run/journal.ts";
-import { readJson, runPaths } from "../run/run_directory.ts";
+import { CATALOGUE, type CatalogueName, type CatalogueRun } from "../faults/catalogue.ts";
+import type { FaultName } from "../faults/faults.ts";
+import type { MetricName } from "../rl/metrics.ts";
+import { exists } from "../files/paths.ts";
+import { runPaths } from "../run/run_directory.ts";
+import { readJson } from "../files/json.ts";
 import type { Point } from "./downsample.ts";
 import { readRun, type RunData, runOfRows } from "./run_data.ts";
 

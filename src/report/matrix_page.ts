@@ -1,6 +1,6 @@
 /** The matrix of invariants (Figure 18.2): which check catches which fault, with the measured value in each cell. */
 import { z } from "zod";
-import { MATRIX_FAULTS } from "../debug/faults.ts";
+import { MATRIX_FAULTS } from "../faults/faults.ts";
 import type { Section } from "./document.ts";
 import { formatBound, formatNumber } from "./format.ts";
 import { type Html, html, NOTHING } from "./html.ts";

@@ -1,6 +1,6 @@
 /** A report: from what was read to one HTML file. */
 import { UserError } from "../core/errors.ts";
-import { writeFileAtomic } from "../run/atomic_file.ts";
+import { writeFileAtomic } from "../files/atomic_file.ts";
 import { readChartJs } from "./chart_js.ts";
 import { dashboardPage } from "./dashboard_page.ts";
 import { buildDocument, type Section } from "./document.ts";

@@ -1,9 +1,10 @@
 /** What a report is made of, recognised by what lies at each path: runs, the catalogue, experiments, the matrix, timings. */
 import { UserError } from "../core/errors.ts";
 import { type LabRecord, readLabRecord } from "../lab/lab.ts";
-import { asUserError } from "../run/atomic_file.ts";
-import { exists } from "../run/journal.ts";
-import { readJson, runPaths } from "../run/run_directory.ts";
+import { asUserError } from "../files/file_error.ts";
+import { exists } from "../files/paths.ts";
+import { runPaths } from "../run/run_directory.ts";
+import { readJson } from "../files/json.ts";
 import { type BenchData, benchSchema } from "./speed_page.ts";
 import { type FaultsData, faultsOfLab, isFaultsFolder, readFaults } from "./faults_data.ts";
 import { type MatrixData, matrixOfLab, matrixSchema } from "./matrix_page.ts";

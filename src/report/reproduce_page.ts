@@ -1,6 +1,6 @@
 /** The last page: commands, seeds, versions and hashes with which everything in the report can be made again. */
 import denoConfig from "../../deno.json" with { type: "json" };
-import { faultConfig } from "../debug/faults.ts";
+import { faultConfig } from "../faults/faults.ts";
 import { resolveConfig, type TrainConfig } from "../rl/config.ts";
 import { baseName, type RunSettings } from "../run/run_settings.ts";
 import { CHART_JS_VERSION } from "./chart_js.ts";

@@ -1,10 +1,12 @@
 /** A run as the report shows it, read from its folder; a lone JSONL file of metrics is a run of which nothing else is known. */
 import { z } from "zod";
 import { UserError } from "../core/errors.ts";
-import type { CheckResult } from "../debug/invariants.ts";
+import type { CheckResult } from "../diagnose/invariants.ts";
 import { readChecks } from "../run/checks_file.ts";
-import { exists, readJournal } from "../run/journal.ts";
-import { checkpointSteps, readJson, runPaths } from "../run/run_directory.ts";
+import { readJournal } from "../files/journal.ts";
+import { exists } from "../files/paths.ts";
+import { checkpointSteps, runPaths } from "../run/run_directory.ts";
+import { readJson } from "../files/json.ts";
 import { readSettings, type RunSettings } from "../run/run_settings.ts";
 import type { Point } from "./downsample.ts";
 

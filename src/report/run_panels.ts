@@ -4,7 +4,7 @@ import {
   type MetricEntry,
   type MetricGroup,
   METRICS,
-} from "../debug/metric_dictionary.ts";
+} from "../rl/metric_dictionary.ts";
 import type { Chart, ChartBand, ChartEvent, Tone } from "./chart.ts";
 import { idOf } from "./html.ts";
 import type { RunData } from "./run_data.ts";

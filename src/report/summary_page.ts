@@ -1,5 +1,5 @@
 /** The first page: which failures the reward curve hides and what catches each, what ran, and what was found. */
-import { FAULTS } from "../debug/faults.ts";
+import { FAULTS } from "../faults/faults.ts";
 import { failureId, rewardSentence } from "./dashboard_page.ts";
 import type { Section } from "./document.ts";
 import {

@@ -1,5 +1,6 @@
 /** Episodes as coloured transcripts: who wrote each token, how likely the policy found it, and what the episode earned. */
-import { OWNER, WORDS } from "../gym/vocabulary.ts";
+import { OWNER } from "../core/owner.ts";
+import { WORDS } from "../gym/vocabulary.ts";
 import { ALGORITHMS } from "../rl/algorithms.ts";
 import { formatNumber } from "./format.ts";
 import { type Html, html, NOTHING } from "./html.ts";

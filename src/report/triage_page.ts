@@ -1,6 +1,6 @@
 /** The triage map (Figure 18.3): choose a symptom, see the tests that decide and the faults that they point to. */
-import { type FaultName, FAULTS } from "../debug/faults.ts";
-import { type Bound, type Rule, RULES, type Test, TIERS } from "../debug/triage_rules.ts";
+import { type FaultName, FAULTS } from "../faults/faults.ts";
+import { type Bound, type Rule, RULES, type Test, TIERS } from "../faults/triage_rules.ts";
 import type { Section } from "./document.ts";
 import { formatNumber } from "./format.ts";
 import { type Html, html } from "./html.ts";

@@ -5,8 +5,8 @@ import {
   groupStandardizedAdvantage,
   leaveOneOutAdvantage,
   movingBaselineAdvantage,
-} from "./advantage.ts";
-import type { AggregationMode } from "./aggregate.ts";
+} from "../equations/advantage.ts";
+import type { AggregationMode } from "../equations/aggregate.ts";
 
 /** What an advantage may read. */
 export interface AdvantageInput {

@@ -12,7 +12,7 @@ import {
   type ScriptedPolicy,
 } from "../gym/scripted.ts";
 import { makeTasks } from "../gym/tasks.ts";
-import { OWNER } from "../gym/vocabulary.ts";
+import { OWNER } from "../core/owner.ts";
 import { TINY_AGENT } from "../model/config.ts";
 import { Learner } from "../model/learner.ts";
 import { createParameters, initialValues, readParameters } from "../model/parameters.ts";

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { UserError } from "../core/errors.ts";
 import { suggestName } from "../core/nearest.ts";
-import { AGGREGATION_MODES, type AggregationMode } from "./aggregate.ts";
+import { AGGREGATION_MODES, type AggregationMode } from "../equations/aggregate.ts";
 import { type AlgorithmName, ALGORITHMS } from "./algorithms.ts";
 
 /** A complete, checked configuration. The ranges are in the schema below. */
@@ -37,7 +37,7 @@ export interface TrainConfig {
   /** Share of the old value in the moving baseline (ungrouped algorithms). */
   readonly baselineDecay: number;
 
-  /** How the terms of all tokens become one number: src/rl/aggregate.ts. */
+  /** How the terms of all tokens become one number: src/equations/aggregate.ts. */
   readonly aggregation: AggregationMode;
   /** The divisor of `constant`; null: episodes of the minibatch × maxTurns × 6 tokens of a call. */
   readonly normConst: number | null;

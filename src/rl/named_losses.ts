@@ -1,7 +1,7 @@
 /** Losses under a name, each a record of an aggregation and the terms that it sums; a new one is one more record. */
 import type { PolicyLossOptions } from "../reference/policy_loss.ts";
 import { gridToRows, type PackedBatch } from "../rollout/batch.ts";
-import { type AggregationMode, aggregationWeights } from "./aggregate.ts";
+import { type AggregationMode, aggregationWeights } from "../equations/aggregate.ts";
 import type { GradientTask } from "./gradient.ts";
 import { objectiveRows } from "./objective.ts";
 

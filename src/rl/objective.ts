@@ -1,6 +1,6 @@
 /** From grids to what the learner trains on: rows of (advantage, weight, mean weight, old log-prob), and the loss over them. */
 import type { PolicyLossTokens } from "../reference/policy_loss.ts";
-import { requireSizes } from "../reference/shape.ts";
+import { requireSizes } from "../core/shape.ts";
 import { gridToRows, type PackedBatch } from "../rollout/batch.ts";
 
 /** What the loss reads of a batch, on its [B, C] grid; column t is about the token at position t + 1. */

@@ -8,7 +8,7 @@ import { MAX_CALL_TOKENS } from "../gym/calls.ts";
 import type { PolicyLossOptions } from "../reference/policy_loss.ts";
 import type { ResidentRequest } from "../rollout/resident.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import { aggregationWeights } from "./aggregate.ts";
+import { aggregationWeights } from "../equations/aggregate.ts";
 import { type AdvantageOutput, ALGORITHMS } from "./algorithms.ts";
 import type { TrainConfig } from "./config.ts";
 import { gridRows, type TrainBatch } from "./train_batch.ts";

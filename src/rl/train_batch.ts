@@ -1,6 +1,6 @@
 /** Collating: sampled episodes as the trainer works on them, packed rows beside [B, C] grids. */
 import type { BugFixInfo } from "../gym/episode_info.ts";
-import { OWNER } from "../gym/vocabulary.ts";
+import { OWNER } from "../core/owner.ts";
 import { type PackedBatch, packEpisodes } from "../rollout/batch.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 

@@ -5,7 +5,7 @@ import { bugFixSpec, DEFAULT_MAX_TURNS } from "../gym/bugfix.ts";
 import type { CompiledGym } from "../gym/compiled.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
 import { makeTasks, type Split } from "../gym/tasks.ts";
-import { OWNER } from "../gym/vocabulary.ts";
+import { OWNER } from "../core/owner.ts";
 import type { Parameters } from "../model/parameters.ts";
 import { Decoder } from "./decoder.ts";
 import { rolloutResident } from "./resident.ts";

@@ -1,7 +1,7 @@
 /** Host rollouts: any `Environment` in TypeScript answers the calls; the device decodes, with one readback a turn. */
 import { sequenceKey } from "../core/rng.ts";
 import type { Environment, EpisodeInfo } from "../gym/environment.ts";
-import { OWNER } from "../gym/vocabulary.ts";
+import { OWNER } from "../core/owner.ts";
 import { SLOT_FIELD, SLOT_STATUS, SLOT_WORDS } from "../kernels/sample.ts";
 import type { Decoder, DecodeRequest } from "./decoder.ts";
 import { packEpisodeIds, type RolloutRequest } from "./resident.ts";

@@ -2,7 +2,7 @@
 import { mean, wilsonInterval } from "../core/statistics.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
 import { makeTasks, type Task } from "../gym/tasks.ts";
-import { OWNER } from "../gym/vocabulary.ts";
+import { OWNER } from "../core/owner.ts";
 import type { Trajectory } from "./trajectory.ts";
 
 /** Means over some episodes; rates are in 0 to 1. */

@@ -1,6 +1,7 @@
 /** Episodes as text for people: the prompt, every call and what the gym answered. */
 import type { EpisodeInfo } from "../gym/environment.ts";
-import { decode, OWNER } from "../gym/vocabulary.ts";
+import { OWNER } from "../core/owner.ts";
+import { decode } from "../gym/vocabulary.ts";
 import type { Trajectory } from "./trajectory.ts";
 
 /** Columns of a line: the width that every terminal has. */

@@ -1,10 +1,10 @@
 /** Batch files: episodes with the numbers that a loss needs, as padded safetensors arrays, checked before anything uses them. */
 import { UserError } from "../core/errors.ts";
-import { OWNER } from "../gym/vocabulary.ts";
+import { OWNER } from "../core/owner.ts";
 import { requireTensor, type Tensor, type TensorFile } from "../model/safetensors.ts";
 import type { LossGrids, OptionalGrid } from "../rl/named_losses.ts";
 import { type PackedBatch, packEpisodes } from "../rollout/batch.ts";
-import { readTensorFile } from "./tensor_file.ts";
+import { readTensorFile } from "../files/tensor_file.ts";
 
 /**
  * A batch of B episodes on padded grids. Column t of a [B, T−1] array is about the token in column t + 1 of `ids_BT`.

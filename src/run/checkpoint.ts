@@ -3,7 +3,7 @@ import { UserError } from "../core/errors.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { fromTensors, inferConfig, toTensors } from "../model/parameters.ts";
 import type { Tensor, TensorFile } from "../model/safetensors.ts";
-import { readTensorFile, writeTensorFile } from "./tensor_file.ts";
+import { readTensorFile, writeTensorFile } from "../files/tensor_file.ts";
 
 /** What a checkpoint holds. */
 export interface Checkpoint {

@@ -1,8 +1,8 @@
 /** checks.json: the verdicts of the invariants before a run's first step. */
 import { z } from "zod";
 import { UserError } from "../core/errors.ts";
-import type { CheckResult } from "../debug/invariants.ts";
-import { readJson, writeJson } from "./run_directory.ts";
+import type { CheckResult } from "../diagnose/invariants.ts";
+import { readJson, writeJson } from "../files/json.ts";
 
 const checksSchema = z.object({
   checks: z.array(z.object({

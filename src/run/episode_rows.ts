@@ -1,6 +1,6 @@
 /** Rows of episodes.jsonl: the sampled episodes of a step, complete enough to train on or to read. */
 import type { TrainBatch } from "../rl/train_batch.ts";
-import type { JournalRow } from "./journal.ts";
+import type { JournalRow } from "../files/journal.ts";
 
 /**
  * One row an episode; keys are a file format.

@@ -3,7 +3,7 @@ import { UserError } from "../core/errors.ts";
 import { parameterLayout } from "../model/config.ts";
 import { readParameters } from "../model/parameters.ts";
 import type { StepReport, Trainer } from "../rl/trainer.ts";
-import { asUserError } from "./atomic_file.ts";
+import { asUserError } from "../files/file_error.ts";
 import { writeCheckpoint } from "./checkpoint.ts";
 import { type RunDirectory, stepPath } from "./run_directory.ts";
 import { writeTrainBatch } from "./train_batch_file.ts";

@@ -1,20 +1,20 @@
 /** Replaying a step of a run: from its record, or from the nearest checkpoint before it. */
 import { UserError } from "../core/errors.ts";
-import type { MetricsRow } from "../debug/metrics.ts";
+import type { MetricsRow } from "../rl/metrics.ts";
 import {
   type RecordedStep,
   replaceStage,
   type Replay,
   replayStep,
   type StageReplacement,
-} from "../debug/replay.ts";
+} from "../faults/replay.ts";
 import type { Commands } from "../gpu/commands.ts";
 import { compileGym } from "../gym/compiled.ts";
 import { openGym } from "../gym/gym.ts";
 import { destroyParameters } from "../model/parameters.ts";
 import type { Trainer } from "../rl/trainer.ts";
 import { type Checkpoint, readCheckpoint } from "./checkpoint.ts";
-import { readJournal } from "./journal.ts";
+import { readJournal } from "../files/journal.ts";
 import { checkpointPath, checkpointSteps, runPaths } from "./run_directory.ts";
 import { readSettings, type RunSettings, stagesOf } from "./run_settings.ts";
 import { readStepRecord } from "./step_record.ts";

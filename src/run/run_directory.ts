@@ -1,6 +1,6 @@
 /** The folder of a run: where each of its files lies, and the lock that keeps a second run out of it. */
 import { UserError } from "../core/errors.ts";
-import { asUserError, writeFileAtomic } from "./atomic_file.ts";
+import { asUserError } from "../files/file_error.ts";
 
 /** A run's folder, locked for the process that opened it. Layout: see the fields. */
 export interface RunDirectory extends Disposable {
@@ -135,39 +135,5 @@ export function checkpointSteps(path: string): number[] {
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return [];
     throw asUserError(error, `Cannot read ${path}`);
-  }
-}
-
-/**
- * Writes a JSON file of a run, whole or not at all.
- *
- * @param path The file.
- * @param value JSON values.
- * @throws {UserError} When it cannot be written.
- */
-export function writeJson(path: string, value: unknown): void {
-  writeFileAtomic(path, `${JSON.stringify(value, null, 2)}\n`);
-}
-
-/**
- * Reads a JSON file.
- *
- * @param path The file.
- * @returns Its content, unchecked: parse it with a schema.
- * @throws {UserError} When it cannot be read or is no JSON.
- */
-export function readJson(path: string): unknown {
-  let text: string;
-  try {
-    text = Deno.readTextFileSync(path);
-  } catch (error) {
-    throw asUserError(error, `Cannot read ${path}`);
-  }
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new UserError(
-      `Cannot read ${path}: it is no JSON (${error instanceof Error ? error.message : error})`,
-    );
   }
 }

@@ -2,11 +2,12 @@
 import { z } from "zod";
 import denoConfig from "../../deno.json" with { type: "json" };
 import { UserError } from "../core/errors.ts";
-import { FAULT_NAMES, type FaultName, faultyStages } from "../debug/faults.ts";
+import { FAULT_NAMES, type FaultName, faultyStages } from "../faults/faults.ts";
 import { BASE_AGENTS, type BaseAgentName, RL_BASE_SEED } from "../rl/base_agent.ts";
 import { HEALTHY_STAGES, type Stages } from "../rl/stages.ts";
 import { type ConfigSources, parseConfig, resolveConfig, type TrainConfig } from "../rl/config.ts";
-import { checkpointSteps, readJson, writeJson } from "./run_directory.ts";
+import { checkpointSteps } from "./run_directory.ts";
+import { readJson, writeJson } from "../files/json.ts";
 
 /** The agent that a run starts from: one that is cloned for it, or the weights in a file. */
 export type BaseSource =

@@ -1,15 +1,17 @@
 /** Recorded steps on disk, `steps/N/`: the trainer before the step, the episodes and the row that it left. */
 import { z } from "zod";
 import { UserError } from "../core/errors.ts";
-import type { MetricsRow } from "../debug/metrics.ts";
-import { mayRecord, type RecordedStep, recordingReasons } from "../debug/replay.ts";
+import type { MetricsRow } from "../rl/metrics.ts";
+import { mayRecord, type RecordedStep, recordingReasons } from "../faults/replay.ts";
 import type { TrainConfig } from "../rl/config.ts";
 import type { StepReport, Trainer } from "../rl/trainer.ts";
-import { asUserError } from "./atomic_file.ts";
+import { asUserError } from "../files/file_error.ts";
 import { type Checkpoint, writeCheckpoint } from "./checkpoint.ts";
 import { episodeRows } from "./episode_rows.ts";
-import { exists, Journal, readJournal } from "./journal.ts";
-import { readJson, type RunDirectory, stepPath, writeJson } from "./run_directory.ts";
+import { Journal, readJournal } from "../files/journal.ts";
+import { exists } from "../files/paths.ts";
+import { type RunDirectory, stepPath } from "./run_directory.ts";
+import { readJson, writeJson } from "../files/json.ts";
 import { writeTrainBatch } from "./train_batch_file.ts";
 import { snapshotTrainer } from "./trainer_file.ts";
 

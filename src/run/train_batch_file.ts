@@ -1,8 +1,8 @@
 /** Training batches as files in the format that `agentrl score` and `agentrl grad` read. */
-import { OWNER } from "../gym/vocabulary.ts";
+import { OWNER } from "../core/owner.ts";
 import type { Tensor } from "../model/safetensors.ts";
 import type { TrainBatch } from "../rl/train_batch.ts";
-import { writeTensorFile } from "./tensor_file.ts";
+import { writeTensorFile } from "../files/tensor_file.ts";
 
 /**
  * Writes a batch: ids, owner, action_mask, advantages, rewards and sample_logp. An array that holds a number that is none is left

@@ -1,9 +1,9 @@
 /** A training run on disk: the trainer's steps with journal, evaluations and checkpoints, begun or taken up where it stands. */
 import { UserError } from "../core/errors.ts";
-import { type CheckResult, violated } from "../debug/invariants.ts";
-import { type MetricsRow, metricsRow } from "../debug/metrics.ts";
-import { runChecks } from "../debug/trainer_checks.ts";
-import { isEvaluated } from "../debug/train_logged.ts";
+import { type CheckResult, violated } from "../diagnose/invariants.ts";
+import { type MetricsRow, metricsRow } from "../rl/metrics.ts";
+import { runChecks } from "../faults/trainer_checks.ts";
+import { isEvaluated } from "../rl/train_logged.ts";
 import type { Commands } from "../gpu/commands.ts";
 import { compileGym } from "../gym/compiled.ts";
 import { type Gym, openGym } from "../gym/gym.ts";
@@ -22,7 +22,7 @@ import { readAgent } from "./agent_file.ts";
 import { readCheckpoint } from "./checkpoint.ts";
 import { writeChecks } from "./checks_file.ts";
 import { episodeRows } from "./episode_rows.ts";
-import { dropRowsFrom, Journal, readJournal } from "./journal.ts";
+import { dropRowsFrom, Journal, readJournal } from "../files/journal.ts";
 import { requireFiniteStep } from "./non_finite.ts";
 import { checkpointPath, checkpointSteps, type RunDirectory } from "./run_directory.ts";
 import { type RunSettings, stagesOf, writeSettings } from "./run_settings.ts";
@@ -35,8 +35,6 @@ export interface TrainingOptions {
   /** The run's folder; where it holds a checkpoint, the run goes on from the latest. */
   readonly directory: RunDirectory;
   readonly settings: RunSettings;
-  /** The opened gym (default: opened when the run starts). */
-  readonly gym?: Gym;
   /** True: violated invariants are written down, and the run begins all the same. */
   readonly ignoreChecks?: boolean;
   /** Called while the base agent is cloned. */
@@ -201,7 +199,8 @@ async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<v
  * @throws {DeviceLostError} When the device is gone; the run can be resumed.
  */
 export async function runTraining(options: TrainingOptions): Promise<TrainingResult> {
-  const { commands, directory, onStart, gym = await openGym() } = options;
+  const { commands, directory, onStart } = options;
+  const gym = await openGym();
   const latest = checkpointSteps(directory.path).at(-1);
   const trainer = latest === undefined
     ? await beginTrainer(options, gym)

@@ -1,20 +1,21 @@
 /** Measures triage on runs whose causes are known: the folders that `agentrl faults` makes, for several seeds. */
 import { UserError } from "../core/errors.ts";
-import { CATALOGUE, CATALOGUE_NAMES, type CatalogueRun } from "../debug/catalogue.ts";
-import { confusionRows, confusionTable, type TriagedRun } from "../debug/confusion.ts";
+import { CATALOGUE, CATALOGUE_NAMES, type CatalogueRun } from "../faults/catalogue.ts";
+import { confusionRows, confusionTable, type TriagedRun } from "../faults/confusion.ts";
 import {
   type HealthyReference,
   healthyReference,
   type HealthyReferenceFile,
   healthyReferenceFile,
-} from "../debug/healthy_reference.ts";
-import { metricSeries } from "../debug/metric_series.ts";
-import type { MetricsRow } from "../debug/metrics.ts";
-import { triage } from "../debug/triage.ts";
-import { TRIAGE_METRICS } from "../debug/triage_rules.ts";
-import { asUserError } from "./atomic_file.ts";
+} from "../faults/healthy_reference.ts";
+import { metricSeries } from "../diagnose/metric_series.ts";
+import type { MetricsRow } from "../rl/metrics.ts";
+import { triage } from "../faults/triage.ts";
+import { TRIAGE_METRICS } from "../faults/triage_rules.ts";
+import { asUserError } from "../files/file_error.ts";
 import { readChecks } from "./checks_file.ts";
-import { exists, readJournal } from "./journal.ts";
+import { readJournal } from "../files/journal.ts";
+import { exists } from "../files/paths.ts";
 import { runPaths } from "./run_directory.ts";
 
 /** A run of the catalogue on disk. */

@@ -2,7 +2,7 @@
 import { Commands } from "../../src/gpu/commands.ts";
 import { openGpu } from "../../src/gpu/device.ts";
 import { createTimer, timeOnDevice } from "../../src/gpu/timing.ts";
-import { prepareKernelBench } from "../../src/lab/kernel_bench.ts";
+import { prepareKernelBench } from "../../src/bench/kernels.ts";
 
 /** Dispatches in one iteration, beside which the one readback that ends it is small. */
 const REPEATS = 50;

@@ -4,7 +4,7 @@ Started with `--serve --threads N` it answers every line on stdin that names a c
 one JSON line: `ms` of a forward and backward, `forwardMs` of the forward alone, `tokens`, `peakBytes` that PyTorch's
 allocator held at once beyond inputs and outputs, and the largest `errors` against its own float64. The first question about
 a case is its warm-up: peak and errors are measured there, under a profiler, and repeated afterwards. Sizes and distributions are those of
-src/lab/logprob_bench.ts; the numbers are other ones.
+src/bench/logprob.ts; the numbers are other ones.
 """
 import argparse
 import json

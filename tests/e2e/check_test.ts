@@ -1,8 +1,8 @@
 /** Tests of `agentrl check`, `faults`, `metrics` and the gate of `train`, as a user calls them. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { METRICS } from "../../src/debug/metric_dictionary.ts";
+import { METRICS } from "../../src/rl/metric_dictionary.ts";
 import { readChecks } from "../../src/run/checks_file.ts";
-import { withFolder } from "../run/with_folder.ts";
+import { withFolder } from "../files/with_folder.ts";
 import { agentrl, assertRefused, golden } from "./command_line.ts";
 
 const MODEL = golden("model.safetensors");

@@ -4,7 +4,7 @@ import { parseSafetensors, type TensorFile } from "../../src/model/safetensors.t
 import { globalNorm } from "../../src/reference/clip_adam.ts";
 import { LOSS_NAMES } from "../../src/rl/named_losses.ts";
 import { readGolden, readGoldenScalars } from "../reference/golden.ts";
-import { withFolder } from "../run/with_folder.ts";
+import { withFolder } from "../files/with_folder.ts";
 import { agentrl, assertRefused, golden, namesIn } from "./command_line.ts";
 import { changedCopy, setEntry } from "./damaged_files.ts";
 

@@ -1,8 +1,8 @@
 /** Tests of `agentrl info` as a child process. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { TUNING_CANDIDATES } from "../../src/gpu/tuning.ts";
-import { writeTuning } from "../../src/run/tuning_cache.ts";
-import { withFolder } from "../run/with_folder.ts";
+import { writeTuning } from "../../src/tuning/tuning_cache.ts";
+import { withFolder } from "../files/with_folder.ts";
 import { agentrl, assertRefused } from "./command_line.ts";
 
 Deno.test("agentrl info says in 80 columns what computes, with which limits and versions", async () => {

@@ -1,6 +1,6 @@
 /** The command `lab` from start to end: its document, its files, its tables in 80 columns, and what it refuses. */
 import { assert, assertEquals } from "@std/assert";
-import { withFolder } from "../run/with_folder.ts";
+import { withFolder } from "../files/with_folder.ts";
 import { agentrl, assertRefused, namesIn } from "./command_line.ts";
 
 Deno.test("lab estimator aggregation prints one document and keeps a file for each", async () => {

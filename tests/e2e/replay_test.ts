@@ -1,6 +1,6 @@
 /** Tests of `agentrl replay`: a step of a run, reproduced, and beside it the step with one stage changed. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { withFolder } from "../run/with_folder.ts";
+import { withFolder } from "../files/with_folder.ts";
 import { agentrl, assertRefused, golden } from "./command_line.ts";
 
 const SMALL = [

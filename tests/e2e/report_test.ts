@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Browser, Page } from "puppeteer-core";
 import { HOSTILE, writeFaults, writeLab, writeMatrix, writeRun } from "../report/fixture.ts";
-import { withFolder } from "../run/with_folder.ts";
+import { withFolder } from "../files/with_folder.ts";
 import { openFile, withBrowser } from "./browser.ts";
 import { agentrl, assertRefused } from "./command_line.ts";
 

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { parseSafetensors, type TensorFile } from "../../src/model/safetensors.ts";
 import { readGolden } from "../reference/golden.ts";
-import { withFolder } from "../run/with_folder.ts";
+import { withFolder } from "../files/with_folder.ts";
 import { agentrl, assertRefused, golden, namesIn } from "./command_line.ts";
 import { changedCopy, setEntry, write } from "./damaged_files.ts";
 

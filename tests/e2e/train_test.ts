@@ -2,11 +2,11 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Commands } from "../../src/gpu/commands.ts";
 import { readCheckpoint, writeCheckpoint } from "../../src/run/checkpoint.ts";
-import { readJournal } from "../../src/run/journal.ts";
+import { readJournal } from "../../src/files/journal.ts";
 import { checkpointSteps, runPaths } from "../../src/run/run_directory.ts";
 import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
 import { resumeRun, SMALL_SETS, smallSettings, startRun } from "../run/small_run.ts";
-import { withFolder } from "../run/with_folder.ts";
+import { withFolder } from "../files/with_folder.ts";
 import { agentrl, assertRefused, golden, LAUNCHER, namesIn } from "./command_line.ts";
 
 const STEPS = 8;

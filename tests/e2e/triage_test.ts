@@ -1,7 +1,7 @@
 /** Tests of `agentrl triage`: it reads metrics and verdicts and nothing else, and refuses bad files with one sentence. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { HEALTHY_REFERENCE_FILE } from "../../src/debug/healthy_reference.ts";
-import { withFolder } from "../run/with_folder.ts";
+import { HEALTHY_REFERENCE_FILE } from "../../src/faults/healthy_reference.ts";
+import { withFolder } from "../files/with_folder.ts";
 import { agentrl, assertRefused } from "./command_line.ts";
 
 const jsonl = (rows: readonly unknown[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join("");

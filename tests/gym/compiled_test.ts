@@ -11,7 +11,8 @@ import {
 import { type Environment, isCallComplete } from "../../src/gym/environment.ts";
 import { type BugFixInfo, splitCalls } from "../../src/gym/episode_info.ts";
 import { openGym } from "../../src/gym/gym.ts";
-import { encode, OWNER, TOKEN, WORDS } from "../../src/gym/vocabulary.ts";
+import { OWNER } from "../../src/core/owner.ts";
+import { encode, TOKEN, WORDS } from "../../src/gym/vocabulary.ts";
 import { seededUniform } from "./seeded_uniform.ts";
 
 const gym = await openGym();

@@ -11,7 +11,8 @@ import {
   scriptedEpisode,
   type ScriptedPolicy,
 } from "../../src/gym/scripted.ts";
-import { decode, OWNER } from "../../src/gym/vocabulary.ts";
+import { OWNER } from "../../src/core/owner.ts";
+import { decode } from "../../src/gym/vocabulary.ts";
 import { seededUniform } from "./seeded_uniform.ts";
 
 const gym = await openGym();

@@ -1,7 +1,8 @@
 /** Holds the vocabulary to the order that exchanged weights and batches rely on. */
 import { assertEquals, assertThrows } from "@std/assert";
 import { makeTasks } from "../../src/gym/tasks.ts";
-import { decode, encode, OWNER, TOKEN, WORDS } from "../../src/gym/vocabulary.ts";
+import { OWNER } from "../../src/core/owner.ts";
+import { decode, encode, TOKEN, WORDS } from "../../src/gym/vocabulary.ts";
 import GOLDEN from "../golden/vocabulary.json" with { type: "json" };
 
 Deno.test("WORDS are the 60 golden words in their order", () => {

@@ -4,7 +4,7 @@ import { sequenceKey, threefry, toUniform } from "../../src/core/rng.ts";
 import { Commands } from "../../src/gpu/commands.ts";
 import { compileGym } from "../../src/gym/compiled.ts";
 import { openGym } from "../../src/gym/gym.ts";
-import { OWNER } from "../../src/gym/vocabulary.ts";
+import { OWNER } from "../../src/core/owner.ts";
 import { TINY_AGENT } from "../../src/model/config.ts";
 import { createParameters, initialValues, toTensors } from "../../src/model/parameters.ts";
 import { logprobFromLogits } from "../../src/reference/logprob.ts";

@@ -1,6 +1,6 @@
 /** Holds the aggregation experiment to the tutorial's weight table and to hand numbers. */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { AGGREGATION_MODES } from "../../src/rl/aggregate.ts";
+import { AGGREGATION_MODES } from "../../src/equations/aggregate.ts";
 import { measurePushes, printedWeights } from "../../src/lab/aggregation.ts";
 import { handBatch } from "./hand_batch.ts";
 

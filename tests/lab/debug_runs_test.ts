@@ -1,11 +1,11 @@
 /** Tests of the experiments of debugging: the comparison of reruns, the table of rare tokens, and two on the golden agent. */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import type { MetricsRow } from "../../src/debug/metrics.ts";
+import type { MetricsRow } from "../../src/rl/metrics.ts";
 import { BISECT_VERSIONS } from "../../src/lab/bisect_versions.ts";
 import { createLabContext, type LabContext } from "../../src/lab/experiment.ts";
 import { clippedTokens, RARE_TOKENS } from "../../src/lab/rare_tokens.ts";
 import { identicalSteps, rerunDistance } from "../../src/lab/rerun_spread.ts";
-import { openBench } from "../debug/small_runs.ts";
+import { openBench } from "../faults/small_runs.ts";
 import { gpuTest } from "../gpu/gpu_test_device.ts";
 
 /** Rows with the metrics that a comparison of runs looks at. */

@@ -10,7 +10,7 @@ import {
 } from "../../src/lab/baselines_agent.ts";
 import { EpisodeGradients, scaledMask, varianceOf } from "../../src/lab/episode_gradients.ts";
 import { createLabContext } from "../../src/lab/experiment.ts";
-import { dot } from "../../src/lab/vectors.ts";
+import { dot } from "../../src/core/vectors.ts";
 import { ZERO_ADVANTAGE } from "../../src/lab/zero_advantage.ts";
 import { TINY_AGENT } from "../../src/model/config.ts";
 import { initialValues } from "../../src/model/parameters.ts";

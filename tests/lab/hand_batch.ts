@@ -1,7 +1,8 @@
 /** A batch of three hand-written episodes: a success of two calls, a short failure, a long failure. */
 import { bugFixInfo } from "../../src/gym/episode_info.ts";
 import { type CallBody, encodeCall } from "../../src/gym/calls.ts";
-import { encode, OWNER } from "../../src/gym/vocabulary.ts";
+import { OWNER } from "../../src/core/owner.ts";
+import { encode } from "../../src/gym/vocabulary.ts";
 import { type BugFixTrajectory, collateEpisodes } from "../../src/lab/agents.ts";
 import type { TrainBatch } from "../../src/rl/train_batch.ts";
 

@@ -13,7 +13,7 @@ import {
   selectExperiments,
 } from "../../src/lab/lab.ts";
 import { handEpisode } from "./hand_batch.ts";
-import { withFolder } from "../run/with_folder.ts";
+import { withFolder } from "../files/with_folder.ts";
 
 const IDENTITY = { seed: 3, quick: true, version: "1.2.3", adapter: "none" };
 

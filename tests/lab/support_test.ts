@@ -1,6 +1,6 @@
 /** Holds the comparison of positions to hand-made gradients, and reading operands back to what was written. */
 import { assertEquals } from "@std/assert";
-import { OWNER } from "../../src/gym/vocabulary.ts";
+import { OWNER } from "../../src/core/owner.ts";
 import { readRowOperand } from "../../src/lab/read_operand.ts";
 import { rowGradients, summarizeSupport } from "../../src/lab/support.ts";
 import { Commands } from "../../src/gpu/commands.ts";

@@ -18,7 +18,7 @@ import {
   tinyAgentBackward,
   tinyAgentForward,
 } from "../../src/reference/tiny_agent.ts";
-import { type AggregationMode, aggregationWeights } from "../../src/rl/aggregate.ts";
+import { type AggregationMode, aggregationWeights } from "../../src/equations/aggregate.ts";
 import { packGolden, readGolden, readGoldenScalars } from "./golden.ts";
 
 /** Golden tensors are float64 numbers stored as float32: a relative error of at most half a unit of the 24th bit. */

@@ -10,7 +10,7 @@ import {
   readFaults,
 } from "../../src/report/faults_data.ts";
 import type { RunData } from "../../src/report/run_data.ts";
-import { withFolder } from "../run/with_folder.ts";
+import { withFolder } from "../files/with_folder.ts";
 import { writeFaults } from "./fixture.ts";
 
 function runOf(rewards: readonly number[]): RunData {

@@ -1,8 +1,9 @@
 /** Small made-up results on disk, in the formats that a report reads, with names that try to break out of the page. */
-import { METRICS } from "../../src/debug/metric_dictionary.ts";
+import { METRICS } from "../../src/rl/metric_dictionary.ts";
 import { resolveConfig } from "../../src/rl/config.ts";
 import { writeSettings } from "../../src/run/run_settings.ts";
-import { encode, OWNER } from "../../src/gym/vocabulary.ts";
+import { OWNER } from "../../src/core/owner.ts";
+import { encode } from "../../src/gym/vocabulary.ts";
 
 /** A name from a log as an attacker would choose it. */
 export const HOSTILE = `</script><img src=x onerror="document.title='hacked'">`;

@@ -3,7 +3,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
 import { readContent } from "../../src/report/report_content.ts";
 import { readRun } from "../../src/report/run_data.ts";
-import { withFolder } from "../run/with_folder.ts";
+import { withFolder } from "../files/with_folder.ts";
 import { writeFaults, writeLab, writeMatrix, writeRun } from "./fixture.ts";
 
 Deno.test("readRun() reads a whole run", async () => {

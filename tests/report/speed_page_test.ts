@@ -1,8 +1,8 @@
 /** Tests of the page about speed: every document of `agentrl bench` becomes a part with its numbers and charts. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { GrowthCurve } from "../../src/lab/growth_bench.ts";
-import type { RolloutRow } from "../../src/lab/rollout_bench.ts";
-import type { TrainRow } from "../../src/lab/train_bench.ts";
+import type { GrowthCurve } from "../../src/bench/growth.ts";
+import type { RolloutRow } from "../../src/bench/rollout.ts";
+import type { TrainRow } from "../../src/bench/train.ts";
 import { EMPTY_CONTENT } from "../../src/report/report_content.ts";
 import { reproducePage } from "../../src/report/reproduce_page.ts";
 import { benchSchema, speedPage } from "../../src/report/speed_page.ts";

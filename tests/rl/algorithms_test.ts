@@ -1,6 +1,6 @@
 /** Tests of src/rl/algorithms.ts. */
 import { assert, assertEquals } from "@std/assert";
-import { leaveOneOutAdvantage } from "../../src/rl/advantage.ts";
+import { leaveOneOutAdvantage } from "../../src/equations/advantage.ts";
 import { ALGORITHMS } from "../../src/rl/algorithms.ts";
 
 const INPUT = { rewards_B: [1, 0, 0, 1, 1, 0], groupId_B: [0, 0, 0, 1, 1, 1], baseline: 0.5 };

@@ -7,7 +7,7 @@ import { STREAM } from "../../src/core/rng.ts";
 import { bugFixSpec } from "../../src/gym/bugfix.ts";
 import { CompiledEnvironment } from "../../src/gym/compiled.ts";
 import { splitCalls } from "../../src/gym/episode_info.ts";
-import { OWNER } from "../../src/gym/vocabulary.ts";
+import { OWNER } from "../../src/core/owner.ts";
 import { Decoder, type DecoderOptions } from "../../src/rollout/decoder.ts";
 import { rolloutHost } from "../../src/rollout/host.ts";
 import { type ResidentRequest, rolloutResident } from "../../src/rollout/resident.ts";

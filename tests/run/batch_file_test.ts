@@ -4,10 +4,10 @@ import { UserError } from "../../src/core/errors.ts";
 import type { Tensor } from "../../src/model/safetensors.ts";
 import { packBatchFile, readBatchFile } from "../../src/run/batch_file.ts";
 import { scoreTensors } from "../../src/run/score_file.ts";
-import { writeTensorFile } from "../../src/run/tensor_file.ts";
+import { writeTensorFile } from "../../src/files/tensor_file.ts";
 import { golden } from "../e2e/command_line.ts";
 import { readGolden } from "../reference/golden.ts";
-import { withFolder } from "./with_folder.ts";
+import { withFolder } from "../files/with_folder.ts";
 
 function i32(shape: number[], values: number[]): Tensor {
   return { dtype: "I32", shape, data: Int32Array.from(values) };

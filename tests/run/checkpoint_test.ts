@@ -4,8 +4,8 @@ import { UserError } from "../../src/core/errors.ts";
 import { type ModelConfig, parameterLayout } from "../../src/model/config.ts";
 import type { TensorFile } from "../../src/model/safetensors.ts";
 import { readCheckpoint, writeCheckpoint } from "../../src/run/checkpoint.ts";
-import { readTensorFile, writeTensorFile } from "../../src/run/tensor_file.ts";
-import { withFolder } from "./with_folder.ts";
+import { readTensorFile, writeTensorFile } from "../../src/files/tensor_file.ts";
+import { withFolder } from "../files/with_folder.ts";
 
 /** Two heads, so that a reader which forgets the head count is seen. */
 const CONFIG: ModelConfig = {

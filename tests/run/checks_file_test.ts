@@ -1,9 +1,9 @@
 /** Tests of src/run/checks_file.ts. */
 import { assertEquals, assertThrows } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
-import type { CheckResult } from "../../src/debug/invariants.ts";
+import type { CheckResult } from "../../src/diagnose/invariants.ts";
 import { readChecks, writeChecks } from "../../src/run/checks_file.ts";
-import { withFolder } from "./with_folder.ts";
+import { withFolder } from "../files/with_folder.ts";
 
 const RESULT: CheckResult = {
   id: 2,

@@ -3,7 +3,7 @@
  * of the kernels that may be chosen, every driver of the rollouts, command lists or single dispatches, records or none, and after a resume.
  */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { metricsRow } from "../../src/debug/metrics.ts";
+import { metricsRow } from "../../src/rl/metrics.ts";
 import { Commands, type Plan } from "../../src/gpu/commands.ts";
 import { type Gpu, openGpu } from "../../src/gpu/device.ts";
 import { TUNING_CANDIDATES } from "../../src/gpu/tuning.ts";
@@ -17,13 +17,13 @@ import { rolloutHost } from "../../src/rollout/host.ts";
 import { rolloutResident } from "../../src/rollout/resident.ts";
 import { readCheckpoint } from "../../src/run/checkpoint.ts";
 import { episodeRows } from "../../src/run/episode_rows.ts";
-import { readJournal } from "../../src/run/journal.ts";
+import { readJournal } from "../../src/files/journal.ts";
 import { runPaths } from "../../src/run/run_directory.ts";
 import { golden } from "../e2e/command_line.ts";
 import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
 import { compiledGym } from "../rollout/agent.ts";
 import { resumeRun, smallSettings, startRun } from "./small_run.ts";
-import { withFolder } from "./with_folder.ts";
+import { withFolder } from "../files/with_folder.ts";
 
 const STEPS = 10;
 const SETS = ["evalEvery=0", "checkpointEvery=5", "episodesEvery=1"];

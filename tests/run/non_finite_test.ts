@@ -14,7 +14,7 @@ import { openRunDirectory } from "../../src/run/run_directory.ts";
 import { golden } from "../e2e/command_line.ts";
 import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
 import { smallSettings } from "./small_run.ts";
-import { withFolder } from "./with_folder.ts";
+import { withFolder } from "../files/with_folder.ts";
 
 /** Advantages that overflow f32 in the second update. */
 function overflowingStages(): Stages {

@@ -3,13 +3,13 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
 import { Commands } from "../../src/gpu/commands.ts";
 import { readCheckpoint } from "../../src/run/checkpoint.ts";
-import { readJournal } from "../../src/run/journal.ts";
+import { readJournal } from "../../src/files/journal.ts";
 import { replayRun } from "../../src/run/replay_run.ts";
 import { runPaths } from "../../src/run/run_directory.ts";
 import { readStepRecord, stepFiles } from "../../src/run/step_record.ts";
 import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
 import { resumeRun, smallSettings, startRun } from "./small_run.ts";
-import { withFolder } from "./with_folder.ts";
+import { withFolder } from "../files/with_folder.ts";
 
 const openCommands = async () => new Commands(await testGpu());
 /** Every second step by its number, and others only at a spike, which a factor of 1000 does not see. */

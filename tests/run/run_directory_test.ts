@@ -5,11 +5,10 @@ import {
   checkpointPath,
   checkpointSteps,
   openRunDirectory,
-  readJson,
   runPaths,
-  writeJson,
 } from "../../src/run/run_directory.ts";
-import { withFolder } from "./with_folder.ts";
+import { readJson, writeJson } from "../../src/files/json.ts";
+import { withFolder } from "../files/with_folder.ts";
 
 Deno.test("openRunDirectory() makes the layout and refuses a second writer until it is disposed of", () =>
   withFolder((folder) => {

@@ -3,7 +3,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
 import { RL_BASE_SEED } from "../../src/rl/base_agent.ts";
 import { resolveConfig } from "../../src/rl/config.ts";
-import { readJson, writeJson } from "../../src/run/run_directory.ts";
+import { readJson, writeJson } from "../../src/files/json.ts";
 import {
   baseName,
   baseSource,
@@ -11,7 +11,7 @@ import {
   resumeSettings,
   writeSettings,
 } from "../../src/run/run_settings.ts";
-import { withFolder } from "./with_folder.ts";
+import { withFolder } from "../files/with_folder.ts";
 
 const SETTINGS = {
   config: resolveConfig({ flags: { algorithm: "grpo", seed: 4 }, sets: ["lr=0.002"] }),

@@ -4,11 +4,11 @@ import { UserError } from "../../src/core/errors.ts";
 import { Commands } from "../../src/gpu/commands.ts";
 import { hashWeights } from "../../src/model/parameters.ts";
 import { readCheckpoint } from "../../src/run/checkpoint.ts";
-import { readJournal } from "../../src/run/journal.ts";
+import { readJournal } from "../../src/files/journal.ts";
 import { checkpointPath, checkpointSteps, runPaths } from "../../src/run/run_directory.ts";
 import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
 import { resumeRun, smallSettings, startRun } from "./small_run.ts";
-import { withFolder } from "./with_folder.ts";
+import { withFolder } from "../files/with_folder.ts";
 
 const openCommands = async () => new Commands(await testGpu());
 

@@ -1,13 +1,13 @@
 /** Tests of src/run/triage_measure.ts: runs on disk, triaged with and without verdicts, against the healthy ones among them. */
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
-import { answerOf } from "../../src/debug/confusion.ts";
-import { HEALTHY_REFERENCE_FILE } from "../../src/debug/healthy_reference.ts";
-import { INVARIANTS } from "../../src/debug/invariant_list.ts";
+import { answerOf } from "../../src/faults/confusion.ts";
+import { HEALTHY_REFERENCE_FILE } from "../../src/faults/healthy_reference.ts";
+import { INVARIANTS } from "../../src/diagnose/invariant_list.ts";
 import { writeChecks } from "../../src/run/checks_file.ts";
 import { runPaths } from "../../src/run/run_directory.ts";
 import { measurementPage, measureTriage } from "../../src/run/triage_measure.ts";
-import { withFolder } from "./with_folder.ts";
+import { withFolder } from "../files/with_folder.ts";
 
 /** Writes a run whose only violated invariant is `violated`. */
 function writeRun(

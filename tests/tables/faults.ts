@@ -2,12 +2,12 @@
  * Writes tests/tables/faults.md: the catalogue of failures for three training seeds beside the tutorial and the PyTorch
  * peer, and the matrix of invariants. Regenerate with the commands that the table itself names.
  */
-import { CATALOGUE_NAMES, type CatalogueName } from "../../src/debug/catalogue.ts";
-import type { MetricName } from "../../src/debug/metrics.ts";
-import { DEBUG_BASE } from "../../src/debug/debug_base.ts";
-import type { CheckResult } from "../../src/debug/invariants.ts";
-import type { RunSummary } from "../../src/debug/run_summary.ts";
-import type { SignatureResult } from "../../src/debug/signatures.ts";
+import { CATALOGUE_NAMES, type CatalogueName } from "../../src/faults/catalogue.ts";
+import type { MetricName } from "../../src/rl/metrics.ts";
+import { DEBUG_BASE } from "../../src/faults/debug_base.ts";
+import type { CheckResult } from "../../src/diagnose/invariants.ts";
+import type { RunSummary } from "../../src/rl/run_summary.ts";
+import type { SignatureResult } from "../../src/faults/signatures.ts";
 import { EXPOSED } from "../../src/lab/catalogue.ts";
 
 interface Summary {

@@ -1,0 +1,268 @@
+/** The invariants as data: nine of the tutorial, then the sign of the entropy term and the layout of the groups. */
+import { mean, sampleVariance } from "../core/statistics.ts";
+import { OWNER } from "../core/owner.ts";
+import { klTerm } from "../reference/policy_loss.ts";
+import { groupStandardizedAdvantage } from "../equations/advantage.ts";
+import type { Evidence, Invariant } from "./invariants.ts";
+
+/** Rounding of sums of f32 numbers of size 1, with room: the largest group and loss of this project stay below 1e-6. */
+const F32_SUM_TOLERANCE = 1e-5;
+
+/** Relative error of a gradient that is summed in another order, with room: f32 gives about 1e-6 here. */
+const GRADIENT_TOLERANCE = 1e-4;
+
+const UNGROUPED = "the algorithm has no groups";
+
+/** Visits every cell of the grid. */
+function forEachCell(
+  { trainer, inputs }: Evidence,
+  visit: (cell: { readonly index: number; readonly owned: boolean; readonly logp: number }) => void,
+): void {
+  const { columnCount: C } = inputs;
+  trainer.episodes.forEach(({ owners, logps }, b) => {
+    for (let t = 0; t < C; t++) {
+      // The record of a cell behind the episode's end is 0, as it is on a grid.
+      visit({ index: b * C + t, owned: owners[t + 1] === OWNER.policy, logp: logps[t + 1] ?? 0 });
+    }
+  });
+}
+
+/** The largest number, or NaN where there is one. */
+function largest(values: Iterable<number>): number {
+  let result = 0;
+  for (const value of values) result = Math.max(result, value);
+  return result;
+}
+
+function strayCells(evidence: Evidence): number {
+  let count = 0;
+  forEachCell(evidence, ({ index, owned }) => {
+    if (evidence.inputs.mask_BC[index] !== Number(owned)) count++;
+  });
+  return count;
+}
+
+function samplerGap(evidence: Evidence): number {
+  const { mask_BC, logp_BC } = evidence.inputs;
+  let gap = 0;
+  forEachCell(evidence, ({ index, logp }) => {
+    if (mask_BC[index] > 0) gap = Math.max(gap, Math.abs(logp_BC[index] - logp));
+  });
+  return gap;
+}
+
+function ratioError({ inputs: { mask_BC, logp_BC, oldLogp_BC } }: Evidence): number {
+  return largest(
+    Array.from(
+      mask_BC,
+      (trained, i) => trained > 0 ? Math.abs(Math.exp(logp_BC[i] - oldLogp_BC[i]) - 1) : 0,
+    ),
+  );
+}
+
+function groupMeans(values_B: ArrayLike<number>, groupId_B: readonly number[]): number[] {
+  const valuesOf = new Map<number, number[]>();
+  groupId_B.forEach((id, b) => valuesOf.set(id, [...valuesOf.get(id) ?? [], values_B[b]]));
+  return [...valuesOf.values()].map(mean);
+}
+
+/** ‖a − b‖ / ‖b‖; 0 where both are 0. */
+function relativeError(a_W: ArrayLike<number>, b_W: ArrayLike<number>): number {
+  let difference = 0, norm = 0;
+  for (let w = 0; w < b_W.length; w++) {
+    difference += (a_W[w] - b_W[w]) ** 2;
+    norm += b_W[w] ** 2;
+  }
+  return difference === 0 ? 0 : Math.sqrt(difference / norm);
+}
+
+/** How much likelier the update made each episode, in nats: the change of its policy tokens' summed log-prob. */
+function episodeMoves(evidence: Evidence): number[] {
+  const { inputs, update, trainer } = evidence;
+  const move_B = trainer.episodes.map(() => 0);
+  forEachCell(evidence, ({ index, owned }) => {
+    if (!owned) return;
+    move_B[Math.floor(index / inputs.columnCount)] += update.logp_BC[index] - inputs.logp_BC[index];
+  });
+  return move_B;
+}
+
+/** The problem of each episode as a number. */
+function ownGroups({ episodes }: Evidence["trainer"]): number[] {
+  const problems = [...new Set(episodes.map(({ problem }) => problem))];
+  return episodes.map(({ problem }) => problems.indexOf(problem));
+}
+
+/**
+ * What the advantages should be, from rewards alone, so that a wrong sign in the trainer shows. A baseline that all
+ * episodes share leaves a correlation as it is, so without groups the rewards will do.
+ */
+function rightAdvantages({ trainer }: Evidence): ArrayLike<number> {
+  const rewards_B = trainer.episodes.map(({ reward }) => reward);
+  if (!trainer.groupId_B) return rewards_B;
+  return groupStandardizedAdvantage(rewards_B, ownGroups(trainer));
+}
+
+/** Pearson's correlation. */
+function correlation(x_B: ArrayLike<number>, y_B: ArrayLike<number>): number {
+  const [meanX, meanY] = [mean(x_B), mean(y_B)];
+  const products = Array.from(x_B, (x, b) => (x - meanX) * (y_B[b] - meanY));
+  return products.reduce((sum, product) => sum + product, 0) / (products.length - 1) /
+    Math.sqrt(sampleVariance(x_B) * sampleVariance(y_B));
+}
+
+function meanReferenceKl(evidence: Evidence, referenceLogp_BC: ArrayLike<number>): number {
+  const terms: number[] = [];
+  forEachCell(evidence, ({ index, owned }) => {
+    if (!owned) return;
+    terms.push(klTerm("k3", evidence.update.logp_BC[index] - referenceLogp_BC[index]).value);
+  });
+  return mean(terms);
+}
+
+/** Half of the square of a difference: the k3 estimate of two log-probs that differ by it. */
+const klOfTolerance = (logpTolerance: number) => logpTolerance ** 2 / 2;
+
+/** The nine invariants under the tutorial's numbers, then further ones. */
+export const INVARIANTS: readonly Invariant[] = [
+  {
+    id: 1,
+    name: "mask = policy tokens",
+    relation: "<=",
+    bound: () => 0,
+    boundReason: "a mask is right or wrong",
+    measure: (evidence) => ({
+      value: strayCells(evidence),
+      reason: "cells where the loss mask differs from the owners of the tokens",
+    }),
+  },
+  {
+    id: 2,
+    name: "sampler = trainer log-prob",
+    relation: "<=",
+    bound: (logpTolerance) => logpTolerance,
+    boundReason: "what rounding may change between sampler and trainer (on one adapter: nothing)",
+    measure: (evidence) => ({
+      value: samplerGap(evidence),
+      reason: "largest |trainer − sampler| of a trained token, in nats",
+    }),
+  },
+  {
+    id: 3,
+    name: "ratio = 1 before any step",
+    relation: "<=",
+    bound: (logpTolerance) => logpTolerance,
+    boundReason: "a ratio differs from 1 as much as its two log-probs differ",
+    measure: (evidence) => ({
+      value: ratioError(evidence),
+      reason: "largest |π / π_old − 1| of a trained token",
+    }),
+  },
+  {
+    id: 4,
+    name: "group advantage mean = 0",
+    relation: "<=",
+    bound: () => F32_SUM_TOLERANCE,
+    boundReason: "rounding of a mean of f32 advantages",
+    measure: ({ trainer: { groupId_B }, inputs }) =>
+      groupId_B
+        ? {
+          value: largest(groupMeans(inputs.advantage_B, groupId_B).map(Math.abs)),
+          reason: "largest |mean advantage| of a group as the trainer lays groups out",
+        }
+        : { notApplicable: UNGROUPED },
+  },
+  {
+    id: 5,
+    name: "loss invariant to padding",
+    relation: "<=",
+    bound: () => F32_SUM_TOLERANCE,
+    boundReason: "rounding of a sum of f32 terms in another order",
+    measure: ({ inputs, padded }) => ({
+      value: Math.abs(padded.loss - inputs.loss),
+      reason: `change of the loss by ${padded.columnCount - inputs.columnCount} columns of padding`,
+    }),
+  },
+  {
+    id: 6,
+    name: "accumulated = one-pass gradient",
+    relation: "<=",
+    bound: () => GRADIENT_TOLERANCE,
+    boundReason: "rounding of f32 gradients that are summed in another order",
+    measure: ({ accumulated_W, onePass_W }) => ({
+      value: relativeError(accumulated_W, onePass_W),
+      reason: "norm of the difference over the norm of the one-pass gradient",
+    }),
+  },
+  {
+    id: 7,
+    name: "old_logp frozen in the update",
+    relation: ">",
+    bound: klOfTolerance,
+    boundReason: "log-probs that are recomputed differ by rounding alone",
+    measure: ({ trainer: { stepsPerUpdate }, update }) =>
+      stepsPerUpdate > 1
+        ? { value: update.approxKl, reason: "approx_kl over the update, in nats" }
+        : { notApplicable: "an update is one step, before which the ratio is 1 anyway" },
+  },
+  {
+    id: 8,
+    name: "update raises log π where A > 0",
+    relation: ">",
+    bound: () => 0,
+    boundReason: "a clipped step follows the advantages in sign, not in size",
+    measure: (evidence) => {
+      const advantage_B = rightAdvantages(evidence);
+      if (new Set(Array.from(advantage_B)).size < 2) {
+        return { notApplicable: "all advantages are equal: the batch has no direction" };
+      }
+      return {
+        value: correlation(episodeMoves(evidence), advantage_B),
+        reason: "correlation of the advantage with the change of log π of the episode",
+      };
+    },
+  },
+  {
+    id: 9,
+    name: "KL to the reference > 0 after a step",
+    relation: ">",
+    bound: klOfTolerance,
+    boundReason: "a frozen reference stays behind, a live one differs by rounding alone",
+    measure: (evidence) => {
+      const { referenceLogp_BC } = evidence.update;
+      return referenceLogp_BC
+        ? {
+          value: meanReferenceKl(evidence, referenceLogp_BC),
+          reason: "mean k3 estimate over the policy's tokens, in nats",
+        }
+        : { notApplicable: "the loss has no KL term" };
+    },
+  },
+  {
+    id: 10,
+    name: "no signal, no change",
+    relation: "<=",
+    bound: () => 0,
+    boundReason: "a gradient of 0 moves no weight when the optimizer is fresh",
+    measure: ({ movement }) => ({
+      value: movement,
+      reason:
+        "largest change of a weight by an update with advantages, KL and entropy coefficients 0",
+    }),
+  },
+  {
+    id: 11,
+    name: "advantages of each problem's own group",
+    relation: "<=",
+    bound: () => F32_SUM_TOLERANCE,
+    boundReason: "rounding of f32 advantages",
+    measure: ({ trainer, inputs: { advantage_B } }) => {
+      if (!trainer.groupId_B) return { notApplicable: UNGROUPED };
+      const own_B = trainer.advantages(ownGroups(trainer));
+      return {
+        value: largest(Array.from(own_B, (own, b) => Math.abs(own - advantage_B[b]))),
+        reason: "largest change of an advantage when each problem is made a group",
+      };
+    },
+  },
+];

@@ -1,0 +1,189 @@
+/**
+ * Invariants of a policy-gradient trainer: identities that hold for every correct one before any training. They need a
+ * batch, a few passes and one update, and a violated one names its fault. Any trainer can be checked that answers
+ * `CheckableTrainer`; src/faults/trainer_checks.ts does it for the trainer of this project.
+ */
+import { INVARIANTS } from "./invariant_list.ts";
+
+/** An episode as it was sampled, seen apart from the trainer under test. */
+export interface CheckedEpisode {
+  /** Who wrote each token; 2 is the policy. */
+  readonly owners: ArrayLike<number>;
+  /** The sampler's log-prob of each token, in nats; read at policy tokens, and where the trainer's mask strays. */
+  readonly logps: ArrayLike<number>;
+  /** What it earned. */
+  readonly reward: number;
+  /** What it is an attempt at: episodes of one problem form a group, wherever they stand. */
+  readonly problem: string | number;
+}
+
+/** A batch as the loss sees it. On a [B, C] grid, column t is about the token at position t + 1. */
+export interface LossInputs {
+  /** C. */
+  readonly columnCount: number;
+  /** The trained tokens, [B, C]. */
+  readonly mask_BC: ArrayLike<number>;
+  /** log π_old, [B, C], in nats. */
+  readonly oldLogp_BC: ArrayLike<number>;
+  /** The trainer's own log-probs under the current weights, [B, C], in nats. */
+  readonly logp_BC: ArrayLike<number>;
+  /** One advantage for all tokens of an episode. */
+  readonly advantage_B: ArrayLike<number>;
+  /** The loss of the whole batch as one minibatch. */
+  readonly loss: number;
+}
+
+/** What one whole update did to a copy of the model, with a fresh optimizer. */
+export interface CheckedUpdate {
+  /** Mean k3 estimate over all minibatches, each from its forward before its step, in nats. */
+  readonly approxKl: number;
+  /** The trainer's log-probs afterwards, [B, C], in nats. */
+  readonly logp_BC: ArrayLike<number>;
+  /** The KL reference's log-probs afterwards, [B, C], in nats; undefined without a KL term. */
+  readonly referenceLogp_BC?: ArrayLike<number> | undefined;
+}
+
+/** A trainer that can be checked. Every question is about the same batch and the same weights. */
+export interface CheckableTrainer {
+  /** The batch. */
+  readonly episodes: readonly CheckedEpisode[];
+  /** The group of each episode as the trainer lays them out; undefined where its advantages know no groups. */
+  readonly groupId_B: readonly number[] | undefined;
+  /** Optimizer steps of an update. */
+  readonly stepsPerUpdate: number;
+  /**
+   * What rounding may change in a log-prob, in nats: 0 where sampler and trainer compute the same bits, 1e-4 between two
+   * f32 engines (measured there: about 1e-6), and for bf16 engines a high quantile of a measured healthy mismatch.
+   */
+  readonly logpTolerance: number;
+  /** Prepares the batch with so many more columns of padding. */
+  lossInputs(padColumns: number): Promise<LossInputs>;
+  /** The trainer's own advantages for another layout of groups. */
+  advantages(groupId_B: readonly number[]): ArrayLike<number>;
+  /** The gradient of the whole batch: as the trainer is configured to accumulate it, or in one pass. */
+  gradient(kind: "accumulated" | "one-pass"): Promise<ArrayLike<number>>;
+  /** Updates a copy. */
+  update(): Promise<CheckedUpdate>;
+  /** Updates a copy with every advantage 0 and the configured KL and entropy coefficients 0. @returns Largest |Δweight|. */
+  updateWithoutSignal(): Promise<number>;
+}
+
+/** What the checks look at, asked for once. */
+export interface Evidence {
+  readonly trainer: CheckableTrainer;
+  readonly inputs: LossInputs;
+  readonly padded: LossInputs;
+  readonly accumulated_W: ArrayLike<number>;
+  readonly onePass_W: ArrayLike<number>;
+  readonly update: CheckedUpdate;
+  /** Largest |Δweight| of the update without a signal. */
+  readonly movement: number;
+}
+
+/** What an invariant says. */
+export type Verdict = "holds" | "violated" | "not-applicable";
+
+/** The result of one check. */
+export interface CheckResult {
+  /** 1 to 9 are the tutorial's; further ones follow. */
+  readonly id: number;
+  /** The identity that must hold. */
+  readonly name: string;
+  /** What was measured; null where the check is not applicable. */
+  readonly value: number | null;
+  /** How the value must stand to the bound. */
+  readonly relation: "<=" | ">";
+  /** The bound. */
+  readonly bound: number;
+  /** Where the bound comes from. */
+  readonly boundReason: string;
+  /** Whether it holds. */
+  readonly verdict: Verdict;
+  /** What the value is, or why there is none. */
+  readonly reason: string;
+}
+
+/** A measured value and what it is, or why the check cannot be made. */
+export type Measured =
+  | { readonly value: number; readonly reason: string }
+  | { readonly notApplicable: string };
+
+/** One invariant. */
+export interface Invariant {
+  readonly id: number;
+  readonly name: string;
+  readonly relation: "<=" | ">";
+  /** @param logpTolerance The trainer's. */
+  readonly bound: (logpTolerance: number) => number;
+  readonly boundReason: string;
+  readonly measure: (evidence: Evidence) => Measured;
+}
+
+/** Columns of padding that check 5 appends. */
+const PAD_COLUMNS = 8;
+
+function judge(invariant: Invariant, evidence: Evidence): CheckResult {
+  const { id, name, relation, boundReason } = invariant;
+  const bound = invariant.bound(evidence.trainer.logpTolerance);
+  const measured = invariant.measure(evidence);
+  const common = { id, name, relation, bound, boundReason };
+  if ("notApplicable" in measured) {
+    return { ...common, value: null, verdict: "not-applicable", reason: measured.notApplicable };
+  }
+  const { value, reason } = measured;
+  // Written so that NaN violates.
+  const holds = relation === "<=" ? value <= bound : value > bound;
+  return { ...common, value, verdict: holds ? "holds" : "violated", reason };
+}
+
+/**
+ * Checks a trainer.
+ *
+ * @param trainer The trainer, with a batch that it sampled itself; 64 episodes are plenty.
+ * @returns Results in the order of their ids.
+ * @throws Whatever the trainer throws: a trainer that fails is not one that violates an invariant.
+ * @example
+ * ```ts
+ * import { type CheckableTrainer, checkInvariants, violated } from "agentrl";
+ * // One problem, two episodes of a prompt and one policy token. This trainer's π_old is off by 0.1.
+ * const trainer: CheckableTrainer = {
+ *   episodes: [1, 0].map((reward) => ({ owners: [1, 2], logps: [0, -1], reward, problem: "p" })),
+ *   groupId_B: [0, 0],
+ *   stepsPerUpdate: 1,
+ *   logpTolerance: 1e-4,
+ *   lossInputs: (pad) => {
+ *     const grid = (value: number) => [0, 1].flatMap(() => [value, ...Array(pad).fill(0)]);
+ *     return Promise.resolve({
+ *       columnCount: 1 + pad,
+ *       mask_BC: grid(1),
+ *       oldLogp_BC: grid(-1.1),
+ *       logp_BC: grid(-1),
+ *       advantage_B: [0.7, -0.7],
+ *       loss: 0.2,
+ *     });
+ *   },
+ *   advantages: () => [0.7, -0.7],
+ *   gradient: () => Promise.resolve([3, 4]),
+ *   update: () => Promise.resolve({ approxKl: 0, logp_BC: [-0.9, -1.2] }),
+ *   updateWithoutSignal: () => Promise.resolve(0),
+ * };
+ * console.log(violated(await checkInvariants(trainer)).map(({ name }) => name)); // ratio = 1 before any step
+ * ```
+ */
+export async function checkInvariants(trainer: CheckableTrainer): Promise<CheckResult[]> {
+  const evidence: Evidence = {
+    trainer,
+    inputs: await trainer.lossInputs(0),
+    padded: await trainer.lossInputs(PAD_COLUMNS),
+    accumulated_W: await trainer.gradient("accumulated"),
+    onePass_W: await trainer.gradient("one-pass"),
+    update: await trainer.update(),
+    movement: await trainer.updateWithoutSignal(),
+  };
+  return INVARIANTS.map((invariant) => judge(invariant, evidence));
+}
+
+/** The results that are violated. */
+export function violated(results: readonly CheckResult[]): CheckResult[] {
+  return results.filter(({ verdict }) => verdict === "violated");
+}

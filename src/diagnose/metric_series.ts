@@ -1,0 +1,166 @@
+/** The metrics of a run as columns, whoever wrote them, and the statistics that rules about them read. */
+import { UserError } from "../core/errors.ts";
+import { mean, median } from "../core/statistics.ts";
+
+/** The values of one metric, in the order of their steps; steps that lack it are left out. */
+export interface Series {
+  /** The steps that have it, ascending. */
+  readonly steps: readonly number[];
+  /** Its value in each of them. */
+  readonly values: readonly number[];
+}
+
+/** The metrics of a run. */
+export interface RunMetrics {
+  /** Rows read. */
+  readonly rowCount: number;
+  /** The step of the last one. */
+  readonly lastStep: number;
+  /** Metrics that no row has are not here. */
+  readonly series: ReadonlyMap<string, Series>;
+}
+
+/** A number made of a series, and the step that it speaks of. */
+export interface Statistic {
+  readonly value: number;
+  readonly step: number;
+}
+
+/** Steps at either end of a run over which a trend is taken: one step of 64 episodes is noisy. */
+const WINDOW = 4;
+
+/** Index of the largest value; NaN cannot be in a series. */
+function indexOfLargest(values: readonly number[]): number {
+  return values.reduce((best, value, i) => value > values[best] ? i : best, 0);
+}
+
+function at({ steps, values }: Series, index: number): Statistic {
+  return { value: values[index], step: steps[index] };
+}
+
+/** Undefined where the two windows of a trend would overlap. */
+function windows({ steps, values }: Series) {
+  if (values.length < 2 * WINDOW) return undefined;
+  return {
+    first: { value: mean(values.slice(0, WINDOW)), step: steps[WINDOW - 1] },
+    last: { value: mean(values.slice(-WINDOW)), step: steps[steps.length - 1] },
+  };
+}
+
+function largest(series: Series): Statistic {
+  return at(series, indexOfLargest(series.values));
+}
+
+/** Each statistic of a series with at least one value; undefined where the series is too short for it. */
+export const STATISTICS = {
+  /** The first value. */
+  first: (series) => at(series, 0),
+  /** The last value. */
+  last: (series) => at(series, series.values.length - 1),
+  /** Mean of the first four steps. */
+  firstFour: (series) => windows(series)?.first,
+  /** Mean of the last four steps. */
+  lastFour: (series) => windows(series)?.last,
+  smallest: (series) => at(series, indexOfLargest(series.values.map((value) => -value))),
+  median: ({ steps, values }) => ({ value: median(values), step: steps[steps.length - 1] }),
+  largest,
+  /** The largest value behind the first step. */
+  laterLargest: ({ steps, values }) =>
+    values.length < 2 ? undefined : largest({ steps: steps.slice(1), values: values.slice(1) }),
+  /** The largest distance from 1: 0 where the metric is exactly 1 all the time. */
+  distanceFromOne: ({ steps, values }) =>
+    largest({ steps, values: values.map((value) => Math.abs(value - 1)) }),
+  /** Last value minus first value. */
+  change: ({ steps, values }) =>
+    values.length < 2
+      ? undefined
+      : { value: values[values.length - 1] - values[0], step: steps[steps.length - 1] },
+  /** Last four steps minus first four. */
+  trend: (series) => {
+    const ends = windows(series);
+    return ends && { value: ends.last.value - ends.first.value, step: ends.last.step };
+  },
+  /** Last four steps over first four; too short where those are 0. */
+  growth: (series) => {
+    const ends = windows(series);
+    if (!ends || ends.first.value === 0) return undefined;
+    return { value: ends.last.value / ends.first.value, step: ends.last.step };
+  },
+} as const satisfies Record<string, (series: Series) => Statistic | undefined>;
+
+/** Name of a statistic. */
+export type StatisticName = keyof typeof STATISTICS;
+
+function metricValue(value: unknown, name: string, place: string): number {
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  if (value === null) {
+    throw new UserError(
+      `Cannot use ${place}: ${name} is null, which stands for NaN or infinity; the run's numbers overflowed there, ` +
+        "so look at that step itself, or hand over the rows before it",
+    );
+  }
+  throw new UserError(
+    `Cannot use ${place}: ${name} is ${
+      JSON.stringify(value)
+    }, but a metric must be a finite number`,
+  );
+}
+
+function stepOf(row: Readonly<Record<string, unknown>>, index: number, place: string): number {
+  const { step = index } = row;
+  if (typeof step === "number" && Number.isInteger(step) && step >= 0) return step;
+  throw new UserError(
+    `Cannot use ${place}: step is ${
+      JSON.stringify(step)
+    }, but must be a whole number of at least 0`,
+  );
+}
+
+/**
+ * Takes the metrics out of rows, such as those of a metrics.jsonl.
+ *
+ * @param rows One a step, in order. Keys that are no metric of `names` are passed over; a missing `step` is the row's index.
+ * @param options.names The metrics that are looked for.
+ * @param options.source What error sentences call the place that the rows come from.
+ * @returns The series.
+ * @throws {UserError} When there is no row or no metric of those names, a step is no whole number or does not rise, or a
+ *   metric is no finite number.
+ */
+export function metricSeries(
+  rows: readonly Readonly<Record<string, unknown>>[],
+  options: { readonly names: readonly string[]; readonly source: string },
+): RunMetrics {
+  const { names, source } = options;
+  if (rows.length === 0) throw new UserError(`Cannot use ${source}: it holds no row`);
+  const place = (index: number) => `${source}, row ${index + 1}`;
+  const steps = rows.map((row, index) => stepOf(row, index, place(index)));
+  const back = steps.findIndex((step, index) => index > 0 && step <= steps[index - 1]);
+  if (back >= 0) {
+    throw new UserError(
+      `Cannot use ${place(back)}: step ${steps[back]} follows step ${
+        steps[back - 1]
+      }, but steps must rise`,
+    );
+  }
+  const series = new Map<string, Series>();
+  for (const name of names) {
+    const present = rows.flatMap((row, index) => Object.hasOwn(row, name) ? [index] : []);
+    if (present.length === 0) continue;
+    series.set(name, {
+      steps: present.map((index) => steps[index]),
+      values: present.map((index) => metricValue(rows[index][name], name, place(index))),
+    });
+  }
+  if (series.size === 0) {
+    throw new UserError(
+      `Cannot use ${source}: it holds none of the metrics ${names.join(", ")}`,
+    );
+  }
+  return { rowCount: rows.length, lastStep: steps[steps.length - 1], series };
+}
+
+/** A series up to a step, to compare a run with a longer one; undefined where nothing is left. */
+export function seriesUntil({ steps, values }: Series, lastStep: number): Series | undefined {
+  const count = steps.filter((step) => step <= lastStep).length;
+  return count === 0 ? undefined : { steps: steps.slice(0, count), values: values.slice(0, count) };
+}

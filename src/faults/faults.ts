@@ -1,0 +1,260 @@
+/** Faults on purpose: each replaces a stage or two of the healthy trainer, or is a configuration that runs correct code. */
+import { randomSequence, STREAM } from "../core/rng.ts";
+import { OWNER } from "../core/owner.ts";
+import { TOKEN } from "../gym/vocabulary.ts";
+import { TINY_AGENT } from "../model/config.ts";
+import type { TrainConfig } from "../rl/config.ts";
+import {
+  chunk,
+  HEALTHY_STAGES,
+  minibatchWeights,
+  recomputedOldLogp,
+  type StageContext,
+  type Stages,
+} from "../rl/stages.ts";
+import { collate, gridRows } from "../rl/train_batch.ts";
+import type { BugFixInfo } from "../gym/episode_info.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+
+/** The entropy penalty of `entropy_sign`, and the sampler's temperature of `sampler_temp` and `sampler_logp_temp`. */
+export const ENTROPY_PENALTY = 0.3;
+export const SAMPLER_TEMPERATURE = 0.7;
+/** Microbatches of `accum_local`. */
+export const LOCAL_MICROBATCHES = 4;
+/** Steps by which the weights of `stale_sampler` are late. */
+export const SAMPLER_LAG_STEPS = 2;
+
+/** The rows of the invariants' matrix below the healthy one: the code faults of the tutorial. */
+export const MATRIX_FAULTS = [
+  "mask_shift",
+  "stale_old_logp",
+  "entropy_sign",
+  "sign_flip",
+  "accum_local",
+  "sampler_temp",
+  "ref_is_policy",
+] as const;
+
+/** Code faults beyond the tutorial's, from reports about real trainers. */
+export const FURTHER_FAULTS = [
+  "group_shuffle",
+  "stale_sampler",
+  "mask_end_call",
+  "sampler_logp_temp",
+  "denominator",
+] as const;
+
+/** Failures of a configuration: the code is right. */
+export const CONFIGURATION_FAULTS = ["lr_high", "length_bias", "public_reward"] as const;
+
+/** Name of a failure. */
+export type FaultName =
+  | typeof MATRIX_FAULTS[number]
+  | typeof FURTHER_FAULTS[number]
+  | typeof CONFIGURATION_FAULTS[number];
+
+/** The names of all failures. */
+export const FAULT_NAMES: readonly FaultName[] = [
+  ...MATRIX_FAULTS,
+  ...FURTHER_FAULTS,
+  ...CONFIGURATION_FAULTS,
+];
+
+/** A failure: what it is, and what of a healthy run it changes. */
+export interface Fault {
+  /** One line. */
+  readonly summary: string;
+  /** `code`: a stage is wrong. `configuration`: the code is right and the setting is not. */
+  readonly kind: "code" | "configuration";
+  /** The replaced stages. A function, because a fault may remember earlier steps; call it once a trainer. */
+  readonly stages?: () => Partial<Stages>;
+  /** What it sets in the configuration of the run. */
+  readonly config?: Partial<TrainConfig>;
+}
+
+/** The mask moved one token to the right: aligned to the ids instead of to the ids that follow. */
+const shiftedMask: Stages["lossMask"] = ({ policyMask_BC, packed: { columnCount: C } }) =>
+  policyMask_BC.map((_, cell) => cell % C === 0 ? 0 : policyMask_BC[cell - 1]);
+
+const maskWithoutCallEnd: Stages["lossMask"] = ({ policyMask_BC, trajectories, packed }) =>
+  policyMask_BC.map((trained, cell) => {
+    const episode = Math.floor(cell / packed.columnCount);
+    const next = cell % packed.columnCount + 1;
+    return trajectories[episode].ids[next] === TOKEN["</call>"] ? 0 : trained;
+  });
+
+const negatedAdvantages: Stages["advantages"] = (batch, context) => {
+  const { advantage_B, baseline } = HEALTHY_STAGES.advantages(batch, context);
+  return { advantage_B: advantage_B.map((advantage) => -advantage), baseline };
+};
+
+/** Short episodes together, long ones together, each microbatch its own mean: tokens of short ones weigh more. */
+const localMeans: Stages["accumulate"] = (episodes, { config, mask_BC, columnCount }) => {
+  const tokensOf = (b: number) =>
+    gridRows(mask_BC, [b], columnCount).reduce((sum, trained) => sum + trained, 0);
+  const sorted = [...episodes].sort((a, b) => tokensOf(a) - tokensOf(b));
+  const parts = chunk(sorted, LOCAL_MICROBATCHES);
+  return parts.map((part) => {
+    const { weight_PC, meanWeight_PC } = minibatchWeights(gridRows(mask_BC, part, columnCount), {
+      config,
+      episodeCount: part.length,
+      columnCount,
+    });
+    return {
+      episodes: part,
+      weight_PC: Array.from(weight_PC, (weight) => weight / parts.length),
+      meanWeight_PC: Array.from(meanWeight_PC, (weight) => weight / parts.length),
+    };
+  });
+};
+
+/** A mean over all cells of the grid, as `.mean()` takes it, instead of over the trained ones. */
+const meanOverAllCells: Stages["accumulate"] = (episodes, context) =>
+  HEALTHY_STAGES.accumulate(episodes, context).map((part) => {
+    const cellCount = episodes.length * context.columnCount;
+    const trained = gridRows(context.mask_BC, episodes, context.columnCount)
+      .reduce((sum, value) => sum + value, 0);
+    return {
+      ...part,
+      weight_PC: Array.from(part.weight_PC, (weight) => weight * trained / cellCount),
+    };
+  });
+
+/** Shuffles the episodes after the groups were laid out: each position keeps its group, not its problem. */
+const shuffledSample: Stages["sample"] = async (request, { config, step, rollOut }) => {
+  const trajectories = await rollOut(request);
+  const random = randomSequence({ seed: config.seed, stream: STREAM.experiment, step });
+  return random.permutation(trajectories.length).map((b) => trajectories[b]);
+};
+
+/** The sampler draws right and writes down log-probs at another temperature. */
+const sampleWithCoolRecord: Stages["sample"] = async (request, { rollOut, recompute }) => {
+  const trajectories = await rollOut(request);
+  const batch = collate(trajectories, {
+    groupId_B: trajectories.map((_, b) => b),
+    vocabSize: TINY_AGENT.vocabSize,
+  });
+  const logp_BC = await recompute(batch, SAMPLER_TEMPERATURE);
+  const { columnCount } = batch.packed;
+  return trajectories.map((trajectory, b): Trajectory<BugFixInfo> => ({
+    ...trajectory,
+    logps: trajectory.logps.map((_, t) =>
+      trajectory.owners[t] === OWNER.policy ? logp_BC[b * columnCount + t - 1] : 0
+    ),
+  }));
+};
+
+/** The sampler holds the weights of two steps ago (of the first step until then). */
+function lateSampler(): Stages["sample"] {
+  const history: Float32Array<ArrayBuffer>[] = [];
+  return async (request, { readWeights, rollOutWith }: StageContext) => {
+    history.push(await readWeights());
+    if (history.length > SAMPLER_LAG_STEPS + 1) history.shift();
+    return await rollOutWith(history[0], request);
+  };
+}
+
+/** Every failure by name. */
+export const FAULTS: Readonly<Record<FaultName, Fault>> = {
+  mask_shift: {
+    kind: "code",
+    summary: "the loss mask stands one token too far right",
+    stages: () => ({ lossMask: shiftedMask }),
+  },
+  stale_old_logp: {
+    kind: "code",
+    summary: "old log-probs are recomputed before every minibatch",
+    stages: () => ({ minibatchOldLogp: (_, { batch, recompute }) => recompute(batch) }),
+  },
+  entropy_sign: {
+    kind: "code",
+    summary: `the entropy bonus has the wrong sign: a penalty of ${ENTROPY_PENALTY}`,
+    stages: () => ({
+      lossTerms: (config) => ({
+        ...HEALTHY_STAGES.lossTerms(config),
+        entropyCoef: -ENTROPY_PENALTY,
+      }),
+    }),
+  },
+  sign_flip: {
+    kind: "code",
+    summary: "the advantages are negated",
+    stages: () => ({ advantages: negatedAdvantages }),
+  },
+  accum_local: {
+    kind: "code",
+    summary: `${LOCAL_MICROBATCHES} length-sorted microbatches, each with its own mean`,
+    stages: () => ({ accumulate: localMeans }),
+  },
+  sampler_temp: {
+    kind: "code",
+    summary:
+      `the sampler runs at temperature ${SAMPLER_TEMPERATURE}, and its log-probs are trusted`,
+    stages: () => ({
+      sample: (request, { rollOut }) => rollOut({ ...request, temperature: SAMPLER_TEMPERATURE }),
+      oldLogp: ({ sampleLogp_BC }) => sampleLogp_BC,
+    }),
+  },
+  ref_is_policy: {
+    kind: "code",
+    summary: "the KL reference is the model that is trained",
+    stages: () => ({ reference: "live" }),
+    config: { klCoef: 0.1 },
+  },
+  group_shuffle: {
+    kind: "code",
+    summary: "episodes are shuffled after their groups were laid out",
+    stages: () => ({ sample: shuffledSample }),
+  },
+  stale_sampler: {
+    kind: "code",
+    summary: "the sampler keeps the weights of two steps ago",
+    stages: () => ({ sample: lateSampler() }),
+  },
+  mask_end_call: {
+    kind: "code",
+    summary: "the token that ends a call is left out of the loss mask",
+    stages: () => ({ lossMask: maskWithoutCallEnd }),
+  },
+  sampler_logp_temp: {
+    kind: "code",
+    summary: `the sampler's record alone is taken at temperature ${SAMPLER_TEMPERATURE}`,
+    stages: () => ({ sample: sampleWithCoolRecord }),
+  },
+  denominator: {
+    kind: "code",
+    summary: "the loss is divided by all cells, not by the trained ones",
+    stages: () => ({ accumulate: meanOverAllCells }),
+  },
+  lr_high: {
+    kind: "configuration",
+    summary: "a learning rate ten times too high",
+    config: { lr: 1e-2 },
+  },
+  length_bias: {
+    kind: "configuration",
+    summary: "a mean within each episode first, which is lenient with long failures",
+    config: { maxTurns: 12, aggregation: "seq_mean_token_mean" },
+  },
+  public_reward: {
+    kind: "configuration",
+    summary: "the reward looks at the public tests, which can be hacked",
+    config: { reward: "public" },
+  },
+};
+
+/**
+ * The stages of a trainer with a fault: the healthy ones with recomputed old log-probs, then the fault's own.
+ *
+ * @param name The fault; undefined, or a configuration, gives a trainer that equals the healthy one bit for bit.
+ * @returns Stages for one trainer. Those of `stale_sampler` remember weights, and forget them when a run is resumed.
+ */
+export function faultyStages(name: FaultName | undefined): Stages {
+  const fault = name && FAULTS[name];
+  return { ...HEALTHY_STAGES, oldLogp: recomputedOldLogp, ...fault?.stages?.() };
+}
+
+/** What a fault sets in the configuration; nothing without one. */
+export function faultConfig(name: FaultName | undefined): Partial<TrainConfig> {
+  return name === undefined ? {} : FAULTS[name].config ?? {};
+}

@@ -1,0 +1,174 @@
+/** The invariants of this project's trainer: answers the checks by the trainer's own stages, on scratch copies of its weights. */
+import type { Commands } from "../gpu/commands.ts";
+import type { CompiledGym } from "../gym/compiled.ts";
+import type { ModelConfig } from "../model/config.ts";
+import type { Learner } from "../model/learner.ts";
+import {
+  createParameters,
+  destroyParameters,
+  type Parameters,
+  readParameters,
+  writeParameters,
+} from "../model/parameters.ts";
+import type { TrainConfig } from "../rl/config.ts";
+import { onePass, type Stages } from "../rl/stages.ts";
+import { collate, type TrainBatch } from "../rl/train_batch.ts";
+import { ALGORITHMS } from "../rl/algorithms.ts";
+import { mean } from "../core/statistics.ts";
+import { type PreparedUpdate, Trainer } from "../rl/trainer.ts";
+import {
+  type CheckableTrainer,
+  type CheckedUpdate,
+  checkInvariants,
+  type CheckResult,
+  type LossInputs,
+} from "../diagnose/invariants.ts";
+
+/** What is checked. */
+export interface CheckRequest {
+  readonly gym: CompiledGym;
+  readonly config: TrainConfig;
+  readonly model: ModelConfig;
+  /** The weights [W] before any training; the KL reference starts from them, too. */
+  readonly weights_W: Float32Array<ArrayBuffer>;
+  /** The stages of the run, made anew for each scratch trainer. */
+  readonly stages: () => Stages;
+  /** The moving baseline before the first step (default 0), for algorithms without groups. */
+  readonly baseline?: number;
+  /** The learner of a trainer of these weights that has not trained, to borrow: a second one costs time and memory. */
+  readonly learner?: Learner;
+}
+
+/** A trainer before its first step, with stages of its own; it borrows the request's learner. */
+function scratchTrainer(
+  commands: Commands,
+  options: { readonly request: CheckRequest; readonly parameters: Parameters },
+): Trainer {
+  const { request: { gym, config, stages, learner, baseline = 0 }, parameters } = options;
+  return new Trainer({
+    commands,
+    parameters,
+    gym,
+    config,
+    stages: stages(),
+    state: { step: 0, adamStep: 0, baseline },
+    ...(learner && { learner }),
+  });
+}
+
+/** Runs `work` on a scratch trainer that borrows a learner; its weights and optimizer are afterwards as before. */
+async function withBorrowed<T>(
+  learner: Learner,
+  request: CheckRequest,
+  work: (trainer: Trainer) => Promise<T>,
+): Promise<T> {
+  const { commands, parameters } = learner;
+  const trainer = scratchTrainer(commands, { request: { ...request, learner }, parameters });
+  try {
+    return await work(trainer);
+  } finally {
+    trainer.destroy();
+    writeParameters(commands, parameters, request.weights_W);
+    learner.clearMoments();
+    commands.submit();
+  }
+}
+
+async function lossInputs(trainer: Trainer, batch: TrainBatch): Promise<LossInputs> {
+  const prepared = await trainer.prepare(batch);
+  const { loss } = await trainer.lossAndGradient(batch, { prepared });
+  return {
+    ...prepared,
+    columnCount: batch.packed.columnCount,
+    logp_BC: await trainer.recompute(batch),
+    loss,
+  };
+}
+
+async function update(trainer: Trainer, batch: TrainBatch): Promise<CheckedUpdate> {
+  const { minibatches } = await trainer.update(batch);
+  return {
+    approxKl: mean(minibatches.map(({ statistics }) => statistics.approxKl)),
+    logp_BC: await trainer.recompute(batch),
+    referenceLogp_BC: await trainer.referenceLogp(batch),
+  };
+}
+
+/** A request whose updates have no signal: advantages and the coefficients of KL and entropy are 0. */
+function withoutSignal(request: CheckRequest): CheckRequest {
+  return {
+    ...request,
+    // A skipped step would hide what a regularizer does.
+    config: { ...request.config, klCoef: 0, entropyCoef: 0, skipZeroSignal: false },
+    stages: () => ({
+      ...request.stages(),
+      advantages: ({ rewards_B }, { baseline }) => ({
+        advantage_B: new Float64Array(rewards_B.length),
+        baseline,
+      }),
+    }),
+  };
+}
+
+function checkable(
+  trainer: Trainer,
+  options: {
+    readonly request: CheckRequest;
+    readonly batch: TrainBatch;
+    readonly prepared: PreparedUpdate;
+  },
+): CheckableTrainer {
+  const { request, batch, prepared } = options;
+  const { learner } = trainer;
+  const { config, weights_W, baseline = 0, model: { vocabSize } } = request;
+  const { trajectories, groupId_B } = batch;
+  return {
+    episodes: trajectories.map((trajectory) => ({ ...trajectory, problem: trajectory.info.task })),
+    groupId_B: ALGORITHMS[config.algorithm].grouped ? groupId_B : undefined,
+    stepsPerUpdate: config.epochs * config.minibatches,
+    logpTolerance: 0,
+    lossInputs: (padColumns) =>
+      lossInputs(trainer, collate(trajectories, { groupId_B, vocabSize, padColumns })),
+    advantages: (groups_B) =>
+      trainer.stages.advantages({ ...batch, groupId_B: groups_B }, { config, baseline })
+        .advantage_B,
+    gradient: async (kind) => {
+      const accumulate = kind === "one-pass" ? { accumulate: onePass } : {};
+      return (await trainer.lossAndGradient(batch, { prepared, ...accumulate })).gradient_W;
+    },
+    update: () => withBorrowed(learner, request, (scratch) => update(scratch, batch)),
+    updateWithoutSignal: () =>
+      withBorrowed(learner, withoutSignal(request), async (scratch) => {
+        await scratch.update(batch);
+        const moved_W = await readParameters(learner.commands, learner.parameters);
+        return moved_W.reduce(
+          (most, value, w) => Math.max(most, Math.abs(value - weights_W[w])),
+          0,
+        );
+      }),
+  };
+}
+
+/**
+ * Checks the trainer that a run uses, on the batch that its first step samples. Afterwards the run is as it was before.
+ *
+ * @param request The run's configuration, stages and first weights.
+ * @returns The verdicts, ids 1 to 11.
+ * @throws {DeviceLostError} When the device is gone.
+ */
+export async function runChecks(
+  commands: Commands,
+  request: CheckRequest,
+): Promise<CheckResult[]> {
+  const { model, weights_W, learner } = request;
+  const parameters = learner?.parameters ?? createParameters(commands, model, weights_W);
+  const trainer = scratchTrainer(commands, { request, parameters });
+  try {
+    const batch = await trainer.sampleBatch();
+    const prepared = await trainer.prepare(batch);
+    return await checkInvariants(checkable(trainer, { request, batch, prepared }));
+  } finally {
+    trainer.destroy();
+    if (!learner) destroyParameters(parameters);
+  }
+}

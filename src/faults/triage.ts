@@ -1,0 +1,245 @@
+/** Triage: evaluates the rules on a run's metrics and verdicts, and ranks what may be wrong with it. Knows nothing else of the run. */
+import { type FaultName, FAULTS } from "./faults.ts";
+import { healthyRange, type HealthyReference } from "./healthy_reference.ts";
+import type { CheckResult } from "../diagnose/invariants.ts";
+import { type RunMetrics, type Series, STATISTICS } from "../diagnose/metric_series.ts";
+import { type Rule, RULES, type Test, TIERS, UNLUCKY } from "./triage_rules.ts";
+import { SUSPECTS } from "./triage_suspects.ts";
+
+/** A verdict of an invariant, as checks.json has it. */
+export type RecordedCheck =
+  & Pick<CheckResult, "id" | "name" | "value" | "bound" | "verdict">
+  & Partial<Pick<CheckResult, "relation" | "boundReason">>;
+
+/** What is known of a run. */
+export interface TriageInput {
+  /** Its metrics. */
+  readonly metrics: RunMetrics;
+  /** The invariants' verdicts; undefined where none were written. */
+  readonly checks?: readonly RecordedCheck[] | undefined;
+  /** The healthy runs to compare with. */
+  readonly reference: HealthyReference;
+  /** The run's folder, for the commands to type next; undefined where there are metrics alone. */
+  readonly runFolder?: string | undefined;
+}
+
+/** What a test saw. */
+export interface Evidence {
+  /** A metric, or `check 6: …`. */
+  readonly metric: string;
+  /** Which number of the metric: its first value, a mean, a trend. */
+  readonly statistic: string;
+  /** The step that it speaks of. */
+  readonly step: number;
+  /** Null where an invariant measured no number. */
+  readonly value: number | null;
+  /** How the value stands to the bound. */
+  readonly relation: string;
+  /** What it is held against. */
+  readonly bound: number;
+  /** Where the bound comes from. */
+  readonly boundFrom: string;
+  /** The symptom that it is a part of. */
+  readonly symptom: string;
+}
+
+/** A suspect with what speaks for it. */
+export interface Cause {
+  /** Its name in the catalogue. */
+  readonly fault: FaultName;
+  /** Belief, 0 to 1: 1 − Π(1 − share that each symptom gives it). */
+  readonly score: number;
+  /** The tests that fired. */
+  readonly evidence: readonly Evidence[];
+  /** The command to type next. */
+  readonly next: string;
+}
+
+/** What triage says. */
+export interface TriageReport {
+  /** `unexplained`: symptoms were seen, and the invariants rule out every failure that is known to cause them. */
+  readonly conclusion: "fault" | "unlucky" | "unexplained" | "nothing-fired";
+  /** One sentence about it. */
+  readonly note: string;
+  /** Likeliest first; empty where no failure is suspected. */
+  readonly causes: readonly Cause[];
+  /** Symptoms that could not be looked for, each with what it lacks. */
+  readonly notMeasured: readonly string[];
+  /** What a conclusion without causes rests on: the symptoms, or the signs of bad luck. */
+  readonly evidence: readonly Evidence[];
+}
+
+/** The result of one test. */
+type Outcome =
+  | { readonly state: "fires" | "quiet"; readonly evidence: Omit<Evidence, "symptom"> }
+  | { readonly state: "not-measured"; readonly lacks: string };
+
+type CheckTest = Extract<Test, { readonly check: number }>;
+type MetricTest = Exclude<Test, CheckTest>;
+
+function evaluateCheck(test: CheckTest, { checks }: TriageInput): Outcome {
+  const found = checks?.find(({ id }) => id === test.check);
+  if (!found || found.verdict === "not-applicable") {
+    return { state: "not-measured", lacks: `check ${test.check}` };
+  }
+  const { name, value, bound, relation = "", boundReason = "" } = found;
+  return {
+    state: found.verdict === test.verdict ? "fires" : "quiet",
+    evidence: {
+      metric: `check ${test.check}: ${name}`,
+      statistic: found.verdict,
+      step: 0,
+      value,
+      relation,
+      bound,
+      boundFrom: boundReason,
+    },
+  };
+}
+
+/** The series of a test: the metric itself, or its ratio to another one in the steps that have both. */
+function seriesOf({ metric, per }: MetricTest, { metrics }: TriageInput): Series | undefined {
+  const own = metrics.series.get(metric);
+  if (per === undefined || own === undefined) return own;
+  const divisor = metrics.series.get(per);
+  const pairs = own.steps.flatMap((step, i) => {
+    const below = divisor?.values[divisor.steps.indexOf(step)];
+    return below ? [{ step, value: own.values[i] / below }] : [];
+  });
+  if (pairs.length === 0) return undefined;
+  return { steps: pairs.map(({ step }) => step), values: pairs.map(({ value }) => value) };
+}
+
+function boundOf({ bound, metric, statistic }: MetricTest, input: TriageInput): number | undefined {
+  if ("value" in bound) return bound.value;
+  const { reference, metrics: { lastStep } } = input;
+  const range = healthyRange(reference, { metric, statistic, lastStep });
+  return range && range[bound.healthy] * bound.times;
+}
+
+function evaluateMetric(test: MetricTest, input: TriageInput): Outcome {
+  const { metric, per, statistic, relation, bound: { from } } = test;
+  const name = per === undefined ? metric : `${metric}/${per}`;
+  const series = seriesOf(test, input);
+  if (!series) return { state: "not-measured", lacks: name };
+  const found = STATISTICS[statistic](series);
+  const bound = boundOf(test, input);
+  if (!found || bound === undefined) {
+    return { state: "not-measured", lacks: `${statistic} of ${name} in so few steps` };
+  }
+  const { value, step } = found;
+  const fires = relation === "<=" ? value <= bound : value >= bound;
+  return {
+    state: fires ? "fires" : "quiet",
+    evidence: { metric: name, statistic, step, value, relation, bound, boundFrom: from },
+  };
+}
+
+/** Tests taken together: quiet where one is quiet, else not measured where one is not, else all evidence. */
+function evaluateAll(tests: readonly Test[], input: TriageInput) {
+  const outcomes = tests.map((test) =>
+    "check" in test ? evaluateCheck(test, input) : evaluateMetric(test, input)
+  );
+  const evidence = outcomes.flatMap((outcome) => "evidence" in outcome ? [outcome.evidence] : []);
+  const lacks = outcomes.flatMap((outcome) => "lacks" in outcome ? [outcome.lacks] : []);
+  const isQuiet = outcomes.some(({ state }) => state === "quiet");
+  return { fires: !isQuiet && lacks.length === 0, lacks: isQuiet ? [] : lacks, evidence };
+}
+
+/** True where an invariant that the fault cannot pass holds. */
+function isRuledOut(fault: FaultName, { checks = [] }: TriageInput): boolean {
+  return SUSPECTS[fault].ruledOutBy.some((id) =>
+    checks.some((check) => check.id === id && check.verdict === "holds")
+  );
+}
+
+/** Beliefs from independent symptoms: what all of them leave open together is the product of what each leaves open. */
+function joinBeliefs(shares: readonly number[]): number {
+  return 1 - shares.reduce((open, share) => open * (1 - share), 1);
+}
+
+interface Fired {
+  readonly rule: Rule;
+  readonly evidence: readonly Evidence[];
+}
+
+/** The command to type next. Where there is no run to look into, the failure itself is shown, to compare with. */
+function nextCommand(fault: FaultName, { runFolder, metrics: { lastStep } }: TriageInput): string {
+  if (runFolder !== undefined) {
+    return SUSPECTS[fault].next.replaceAll("RUN", runFolder)
+      .replaceAll("STEPS", String(lastStep + 1));
+  }
+  const { kind } = FAULTS[fault];
+  return kind === "code" ? `cli/agentrl check --bug ${fault}` : `cli/agentrl faults ${fault}`;
+}
+
+function rankCauses(fired: readonly Fired[], input: TriageInput): Cause[] {
+  const names = [
+    ...new Set(fired.flatMap(({ rule }) => Object.keys(rule.causes) as FaultName[])),
+  ];
+  const causes = names.filter((fault) => !isRuledOut(fault, input)).map((fault): Cause => {
+    const speaking = fired.filter(({ rule }) => rule.causes[fault] !== undefined);
+    return {
+      fault,
+      score: joinBeliefs(speaking.map(({ rule }) => rule.causes[fault] ?? 0)),
+      evidence: speaking.flatMap(({ evidence }) => evidence),
+      next: nextCommand(fault, input),
+    };
+  });
+  // Among equals the one whose symptom was cheaper to see stays first: sorting is stable, and the rules are in that order.
+  return causes.sort((a, b) => b.score - a.score);
+}
+
+const NOTES = {
+  fault: "Likeliest cause first. Fix what invariants and consistency metrics name before tuning: " +
+    "their faults imitate the symptoms below them.",
+  unlucky:
+    "No fault was found: the policy has not discovered reading within these steps, so there was little to " +
+    "reward. Run more steps or another seed before suspecting the code.",
+  unexplained:
+    "Symptoms without a suspect: the invariants hold, and so rule out every failure that is known to " +
+    "cause them. Another setup than the reference's can show them, too.",
+  "nothing-fired":
+    "No rule fired. That is not the same as healthy: it says only that none of the symptoms listed " +
+    "here was measured.",
+} as const satisfies Record<TriageReport["conclusion"], string>;
+
+/**
+ * Names what may be wrong with a run.
+ *
+ * @param input Its metrics, the verdicts of its invariants where there are any, and the healthy runs to compare with.
+ * @returns The ranked causes with their evidence, or why there are none.
+ * @example
+ * ```ts
+ * import { healthyReference, metricSeries, triage, TRIAGE_METRICS } from "agentrl";
+ * const rows = [{ step: 0, logp_gap: 3.1 }, { step: 1, logp_gap: 2.9 }]; // Or the lines of any JSONL.
+ * const metrics = metricSeries(rows, { names: TRIAGE_METRICS, source: "my run" });
+ * const { causes } = triage({ metrics, reference: healthyReference() });
+ * console.log(causes[0]?.fault, causes[0]?.evidence[0]?.value); // mask_shift 3.1
+ * ```
+ */
+export function triage(input: TriageInput): TriageReport {
+  const fired: Fired[] = [];
+  const notMeasured: string[] = [];
+  for (const tier of TIERS) {
+    for (const rule of RULES.filter((candidate) => candidate.tier === tier)) {
+      const { fires, lacks, evidence } = evaluateAll(rule.tests, input);
+      const { symptom } = rule;
+      if (fires) fired.push({ rule, evidence: evidence.map((e) => ({ ...e, symptom })) });
+      if (lacks.length > 0) notMeasured.push(`${symptom} (${lacks.join(", ")})`);
+    }
+  }
+  const causes = rankCauses(fired, input);
+  const luck = evaluateAll(UNLUCKY, input);
+  const conclude = (
+    conclusion: TriageReport["conclusion"],
+    evidence: readonly Evidence[] = [],
+  ): TriageReport => ({ conclusion, note: NOTES[conclusion], causes, notMeasured, evidence });
+  if (causes.length > 0) return conclude("fault");
+  if (luck.fires) {
+    const symptom = "exploration has not paid";
+    return conclude("unlucky", luck.evidence.map((e) => ({ ...e, symptom })));
+  }
+  if (fired.length === 0) return conclude("nothing-fired");
+  return conclude("unexplained", fired.flatMap(({ evidence }) => evidence));
+}

@@ -1,0 +1,41 @@
+/** A training run that keeps its metrics: steps a trainer, evaluates it on held-out tasks, and returns one row a step. */
+import type { Trainer } from "./trainer.ts";
+import { type MetricsRow, metricsRow } from "./metrics.ts";
+
+/** True where a step of a run is evaluated: every `evalEvery` steps from the first, and after the last one. */
+export function isEvaluated(
+  step: number,
+  config: { readonly steps: number; readonly evalEvery: number },
+): boolean {
+  return config.evalEvery > 0 && (step % config.evalEvery === 0 || step === config.steps - 1);
+}
+
+/**
+ * Trains to the end of the configured steps. With a fault's stages it is the faulty trainer; with the healthy ones it is
+ * the trainer itself, bit for bit: evaluations draw from a stream of their own.
+ *
+ * @param trainer Where to begin; its weights are trained.
+ * @param options.onRow Called after every step.
+ * @returns The metrics of every step.
+ * @throws {DeviceLostError} When the device is gone.
+ */
+export async function trainLogged(
+  trainer: Trainer,
+  options: { readonly onRow?: (row: MetricsRow) => void } = {},
+): Promise<MetricsRow[]> {
+  const { config } = trainer;
+  const rows: MetricsRow[] = [];
+  while (trainer.state.step < config.steps) {
+    const report = await trainer.step();
+    const evaluation = isEvaluated(report.step, config)
+      ? await trainer.evaluate({
+        split: "heldout",
+        episodesPerTask: config.evalEpisodesPerTask,
+      })
+      : undefined;
+    const row = metricsRow(report, { evaluation });
+    rows.push(row);
+    options.onRow?.(row);
+  }
+  return rows;
+}

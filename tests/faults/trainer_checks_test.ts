@@ -1,0 +1,110 @@
+/** Tests of src/faults/trainer_checks.ts: the matrix of invariants, on 64 episodes of the golden agent. */
+import { assert, assertEquals } from "@std/assert";
+import {
+  faultConfig,
+  type FaultName,
+  faultyStages,
+  FURTHER_FAULTS,
+  MATRIX_FAULTS,
+} from "../../src/faults/faults.ts";
+import { type CheckResult, violated } from "../../src/diagnose/invariants.ts";
+import { runChecks } from "../../src/faults/trainer_checks.ts";
+import { readParameters } from "../../src/model/parameters.ts";
+import { resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
+import { HEALTHY_STAGES } from "../../src/rl/stages.ts";
+import { gpuTest } from "../gpu/gpu_test_device.ts";
+import { type Bench, openBench, smallConfig, withTrainer } from "./small_runs.ts";
+
+function check(
+  { commands, gym, agent }: Bench,
+  name: FaultName | undefined,
+  values: Partial<TrainConfig> = {},
+): Promise<CheckResult[]> {
+  return runChecks(commands, {
+    gym,
+    model: agent.config,
+    weights_W: agent.weights_W,
+    config: resolveConfig({ flags: { klCoef: 0.1, ...faultConfig(name), ...values } }),
+    stages: () => name === undefined ? HEALTHY_STAGES : faultyStages(name),
+  });
+}
+
+const idsOf = (results: readonly CheckResult[]) => violated(results).map(({ id }) => id);
+
+gpuTest(
+  "runChecks() shows the tutorial's matrix exactly, and check 10 for entropy_sign alone",
+  async () => {
+    const bench = await openBench();
+    const expected: Record<"none" | typeof MATRIX_FAULTS[number], number[]> = {
+      none: [],
+      mask_shift: [1, 2, 5],
+      stale_old_logp: [7],
+      entropy_sign: [10],
+      sign_flip: [8],
+      accum_local: [6],
+      sampler_temp: [2, 3],
+      ref_is_policy: [9],
+    };
+    const found: Record<string, number[]> = {};
+    for (const name of [undefined, ...MATRIX_FAULTS]) {
+      const results = await check(bench, name);
+      assert(results.every(({ verdict }) => verdict !== "not-applicable"), name);
+      found[name ?? "none"] = idsOf(results);
+    }
+    assertEquals(found, expected);
+  },
+);
+
+gpuTest(
+  "runChecks() tells which check catches each further fault, and that none sees a late sampler",
+  async () => {
+    const bench = await openBench();
+    const expected: Record<typeof FURTHER_FAULTS[number], number[]> = {
+      group_shuffle: [11],
+      stale_sampler: [], // Before the first step there are no older weights.
+      mask_end_call: [1],
+      sampler_logp_temp: [2],
+      denominator: [5, 6],
+    };
+    const found: Record<string, number[]> = {};
+    for (const name of FURTHER_FAULTS) found[name] = idsOf(await check(bench, name));
+    assertEquals(found, expected);
+  },
+);
+
+gpuTest(
+  "runChecks() passes a trainer with microbatches, exactly where nothing rounds",
+  async () => {
+    const results = await check(await openBench(), undefined, { microbatches: 4 });
+    assertEquals(idsOf(results), []);
+    assertEquals(results.slice(0, 3).map(({ value }) => value), [0, 0, 0]);
+    assert(results[5].value! > 0, "four sums are rounded otherwise than one");
+  },
+);
+
+gpuTest("runChecks() leaves out what an algorithm has not", async () => {
+  const bench = await openBench();
+  const results = await check(bench, undefined, {
+    algorithm: "reinforce",
+    klCoef: 0,
+    preset: "rl",
+  });
+  assertEquals(idsOf(results), []);
+  const apart = results.filter(({ verdict }) => verdict === "not-applicable");
+  assertEquals(apart.map(({ id }) => id), [4, 7, 9, 11]);
+});
+
+gpuTest("runChecks() finds the same with a borrowed learner, and leaves it as it was", async () => {
+  const bench = await openBench();
+  const { commands, gym, agent: { config: model, weights_W } } = bench;
+  const config = smallConfig();
+  const request = { gym, config, model, weights_W, stages: () => HEALTHY_STAGES };
+  const expected = await runChecks(commands, request);
+  await withTrainer(bench, { config }, async ({ learner }) => {
+    assertEquals(await runChecks(commands, { ...request, learner }), expected);
+    assertEquals(await readParameters(commands, learner.parameters), weights_W);
+    const moments = await learner.readMoments();
+    assert(moments.every((moment_W) => moment_W.every((value) => value === 0)));
+  });
+  assert(expected[7].value! > 0, "an update moved the weights");
+});

@@ -1,0 +1,325 @@
+/** Tests of src/faults/triage.ts and its rules: each fires on its symptom, stays quiet on a healthy run, and says what it lacks. */
+import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { UserError } from "../../src/core/errors.ts";
+import { FAULT_NAMES, type FaultName } from "../../src/faults/faults.ts";
+import {
+  HEALTHY_REFERENCE_FILE,
+  healthyRange,
+  healthyReference,
+  summarizeHealthy,
+} from "../../src/faults/healthy_reference.ts";
+import { INVARIANTS } from "../../src/diagnose/invariant_list.ts";
+import type { Verdict } from "../../src/diagnose/invariants.ts";
+import { metricSeries } from "../../src/diagnose/metric_series.ts";
+import { type RecordedCheck, triage, type TriageReport } from "../../src/faults/triage.ts";
+import { RULES, TRIAGE_METRICS } from "../../src/faults/triage_rules.ts";
+import { SUSPECTS } from "../../src/faults/triage_suspects.ts";
+
+type Row = Readonly<Record<string, number>>;
+
+const REFERENCE = healthyReference();
+/** A healthy run; its seed is one of the reference's. */
+const HEALTHY: readonly Row[] = HEALTHY_REFERENCE_FILE.seeds[1]!.rows;
+
+/** The healthy run with some metrics made anew from their value and step. */
+function altered(changes: Readonly<Record<string, (value: number, step: number) => number>>) {
+  return HEALTHY.map((row) => ({
+    ...row,
+    ...Object.fromEntries(
+      Object.entries(changes).map(([name, change]) => [name, change(row[name] ?? 0, row.step!)]),
+    ),
+  }));
+}
+
+/** All invariants hold, but for some verdicts. */
+function verdicts(others: Readonly<Record<number, Verdict>> = {}): RecordedCheck[] {
+  return INVARIANTS.map(({ id, name }) => ({
+    id,
+    name,
+    value: others[id] === "not-applicable" ? null : 0.5,
+    bound: 0.1,
+    verdict: others[id] ?? "holds",
+  }));
+}
+
+function judge(rows: readonly Row[], checks?: readonly RecordedCheck[]): TriageReport {
+  const metrics = metricSeries(rows, { names: TRIAGE_METRICS, source: "run" });
+  return triage({ metrics, checks, reference: REFERENCE, runFolder: "runs/a" });
+}
+
+const broken = (...ids: readonly number[]) =>
+  verdicts(Object.fromEntries(ids.map((id) => [id, "violated" as const])));
+
+const falling = (_: number, step: number) => 0.2 - 0.008 * step;
+const rising = (_: number, step: number) => 0.1 + 0.03 * step;
+const constant = (value: number) => () => value;
+
+/** A run for each symptom, and the cause that must come first. */
+const CASES: Readonly<
+  Record<string, {
+    readonly rows?: readonly Row[];
+    readonly checks?: readonly RecordedCheck[];
+    readonly first: FaultName;
+  }>
+> = {
+  "the mask strays onto tokens that nobody sampled": {
+    checks: broken(1, 2, 5),
+    first: "mask_shift",
+  },
+  "the mask leaves out tokens of the policy": { checks: broken(1), first: "mask_end_call" },
+  "the sampler's log-probs are not the trainer's, and they serve as the old ones": {
+    checks: broken(2, 3),
+    first: "sampler_temp",
+  },
+  "the sampler's record is not the trainer's log-prob, and the ratio is right": {
+    checks: broken(2),
+    first: "sampler_logp_temp",
+  },
+  "the gradient depends on how the batch is cut, and the loss on padding": {
+    checks: broken(5, 6),
+    first: "denominator",
+  },
+  "the gradient depends on how the batch is cut": { checks: broken(6), first: "accum_local" },
+  "the ratio stays 1 within an update": { checks: broken(7), first: "stale_old_logp" },
+  "an update makes good episodes less likely": { checks: broken(8), first: "sign_flip" },
+  "the reference follows the policy": { checks: broken(9), first: "ref_is_policy" },
+  "without a signal, an update still moves the weights": {
+    checks: broken(10),
+    first: "entropy_sign",
+  },
+  "episodes are compared with those of other problems": {
+    checks: broken(11),
+    first: "group_shuffle",
+  },
+  "the loss trains on tokens that nobody sampled": {
+    rows: altered({ logp_gap: constant(3) }),
+    first: "mask_shift",
+  },
+  "the loss trains on fewer tokens than the policy wrote": {
+    rows: altered({ loss_tokens: (tokens) => 0.7 * tokens }),
+    first: "mask_end_call",
+  },
+  "sampler and trainer disagree from the first step, and the ratio is off with them": {
+    rows: altered({ logp_gap: constant(0.07), ratio_max: constant(4) }),
+    first: "sampler_temp",
+  },
+  "sampler and trainer disagree from the first step, and the ratio is right": {
+    rows: altered({ logp_gap: constant(0.07) }),
+    first: "sampler_logp_temp",
+  },
+  "sampler and trainer agree in the first step and then drift apart": {
+    rows: altered({ logp_gap: (_, step) => step === 0 ? 0 : 0.01 }),
+    first: "stale_sampler",
+  },
+  "nothing is ever clipped and the ratio is exactly 1 all run": {
+    rows: altered({ clip_frac: constant(0), ratio_max: constant(1), approx_kl: constant(0) }),
+    first: "stale_old_logp",
+  },
+  "the KL to the reference is exactly 0 all run": {
+    rows: altered({ kl_ref: constant(0) }),
+    first: "ref_is_policy",
+  },
+  "the first update goes much too far": {
+    rows: altered({ approx_kl: (kl) => 60 * kl }),
+    first: "lr_high",
+  },
+  "the policy forgets how to write a call": {
+    rows: altered({ malformed: constant(3) }),
+    first: "lr_high",
+  },
+  "gradients are too large from the start": {
+    rows: altered({ grad_norm: (norm) => 3 * norm }),
+    first: "mask_shift",
+  },
+  "gradients are too small all run": {
+    rows: altered({ grad_norm: (norm) => 0.3 * norm }),
+    first: "denominator",
+  },
+  "entropy falls ahead of the reward, and exploration ends": {
+    rows: altered({
+      entropy: (_, step) => 0.5 * 0.8 ** step,
+      reads: (_, step) => 0.3 * 0.7 ** step,
+      reward: constant(0.2),
+    }),
+    first: "entropy_sign",
+  },
+  "failing episodes grow longer while the reward does not fall": {
+    rows: altered({ length_fail: (_, step) => 16 + step }),
+    first: "length_bias",
+  },
+  "the reward falls while the updates are of the usual size": {
+    rows: altered({ reward: falling, entropy: constant(0.5) }),
+    first: "sign_flip",
+  },
+  "the reward rises and the held-out pass rate does not": {
+    rows: altered({ reward: rising, eval_pass: (_, step) => 0.2 - 0.01 * step }),
+    first: "public_reward",
+  },
+  "the reward rises with the share of a known exploit": {
+    rows: altered({ reward: rising, hardcode: rising }),
+    first: "public_reward",
+  },
+};
+
+Deno.test("triage() has a case for every rule, and every failure is a cause of some rule", () => {
+  assertEquals(Object.keys(CASES).sort(), RULES.map(({ symptom }) => symptom).sort());
+  assertEquals(Object.keys(SUSPECTS).sort(), [...FAULT_NAMES].sort());
+  const named = new Set(RULES.flatMap(({ causes }) => Object.keys(causes)));
+  assertEquals(FAULT_NAMES.filter((fault) => !named.has(fault)), []);
+});
+
+for (const [symptom, { rows = HEALTHY, checks, first }] of Object.entries(CASES)) {
+  Deno.test(`triage() ranks ${first} first when ${symptom}`, () => {
+    const { conclusion, causes } = judge(rows, checks);
+    assertEquals(conclusion, "fault");
+    const [cause] = causes;
+    assertEquals(cause?.fault, first);
+    const evidence = cause!.evidence.filter((item) => item.symptom === symptom);
+    assert(evidence.length > 0, `its evidence: ${JSON.stringify(cause)}`);
+    for (const { metric, step, value, bound } of evidence) {
+      assert(metric !== "" && Number.isInteger(step), metric);
+      assert(typeof value === "number" && Number.isFinite(bound), metric);
+    }
+    assert(cause!.score > 0 && cause!.score < 1, String(cause!.score));
+    assert(cause!.next.startsWith("cli/agentrl ") && !/RUN|STEPS/.test(cause!.next), cause!.next);
+  });
+}
+
+Deno.test("triage() finds nothing in a healthy run and does not call it healthy", () => {
+  const report = judge(HEALTHY, verdicts());
+  assertEquals([report.conclusion, report.causes.length], ["nothing-fired", 0]);
+  assert(report.note.includes("not the same as healthy"), report.note);
+  // Without a KL term there is no KL to the reference.
+  assertEquals(report.notMeasured, ["the KL to the reference is exactly 0 all run (kl_ref)"]);
+});
+
+Deno.test("triage() says of every rule what it lacks", () => {
+  const bare = judge(
+    HEALTHY.map(({ step, tests }) => ({ step: step!, tests: tests!, turns: 3, reward: 0.5 })),
+  );
+  assertEquals(bare.causes, []);
+  const silent = RULES.map(({ symptom }) => symptom).filter((symptom) =>
+    !bare.notMeasured.some((text) => text.startsWith(symptom))
+  );
+  // A reward that is high and neither rises nor falls suffices to keep these quiet.
+  assertEquals(silent, [
+    "entropy falls ahead of the reward, and exploration ends",
+    "the reward falls while the updates are of the usual size",
+    "the reward rises and the held-out pass rate does not",
+    "the reward rises with the share of a known exploit",
+  ]);
+});
+
+Deno.test("triage() needs eight steps for a trend and one for a first value", () => {
+  const rows = altered({ length_fail: (_, step) => 16 + 4 * step, logp_gap: constant(3) });
+  const short = judge(rows.slice(0, 7));
+  assertEquals(short.causes[0]?.fault, "mask_shift");
+  assert(!short.causes.some(({ fault }) => fault === "length_bias"), "no trend in seven steps");
+  assert(short.notMeasured.some((text) => text.includes("growth of length_fail in so few steps")));
+  assert(judge(rows.slice(0, 8)).causes.some(({ fault }) => fault === "length_bias"));
+});
+
+Deno.test("triage() rules a failure out when the invariant that it cannot pass holds", () => {
+  const { rows } = CASES["entropy falls ahead of the reward, and exploration ends"]!;
+  assertEquals(judge(rows!).causes[0]?.fault, "entropy_sign");
+  const checked = judge(rows!, verdicts());
+  assertEquals(checked.causes, []);
+  assertEquals(checked.conclusion, "unlucky");
+});
+
+Deno.test("triage() reports symptoms whose known causes are all ruled out", () => {
+  const report = judge(altered({ logp_gap: constant(3) }), verdicts());
+  assertEquals([report.conclusion, report.causes.length], ["unexplained", 0]);
+  assertEquals(report.evidence.map(({ metric }) => metric), ["logp_gap"]);
+});
+
+Deno.test("triage() tells an unlucky run from a faulty one", () => {
+  // No reads, so nothing to reward; entropy and update sizes as in a healthy run.
+  const rows = altered({ reads: constant(0.05), reward: constant(0.19), eval_pass: constant(0.2) });
+  const report = judge(rows, verdicts());
+  assertEquals([report.conclusion, report.causes.length], ["unlucky", 0]);
+  assertEquals(report.evidence.map(({ metric }) => metric), [
+    "reads",
+    "reward",
+    "grad_norm",
+    "approx_kl",
+  ]);
+  // The same run with a violated invariant is faulty, not unlucky.
+  assertEquals(judge(rows, broken(6)).causes[0]?.fault, "accum_local");
+});
+
+Deno.test("triage() joins the beliefs of several symptoms and keeps downstream ones below", () => {
+  const rows = altered({
+    logp_gap: constant(3),
+    grad_norm: (norm) => 3 * norm,
+    malformed: constant(3),
+  });
+  const { causes } = judge(rows, broken(1, 2, 5));
+  assertEquals(causes.map(({ fault }) => fault), ["mask_shift", "lr_high", "mask_end_call"]);
+  // 1 − (1 − 0.95)(1 − 0.85)(1 − 0.3), from the invariants, the gap and the gradient.
+  assertAlmostEquals(causes[0]!.score, 1 - 0.05 * 0.15 * 0.7, 1e-12);
+});
+
+Deno.test("triage() names the run and its number of steps in the next command", () => {
+  const { rows } = CASES["the reward rises with the share of a known exploit"]!;
+  const [cause] = judge(rows!).causes;
+  assert(cause?.next.includes("runs/a/checkpoints/step-24.safetensors"), cause?.next);
+});
+
+Deno.test("triage() shows the failure itself where there is no run to look into", () => {
+  const nextOf = (rows: readonly Row[]) => {
+    const metrics = metricSeries(rows, { names: TRIAGE_METRICS, source: "run" });
+    return triage({ metrics, reference: REFERENCE }).causes[0]?.next;
+  };
+  const shifted = nextOf(altered({ logp_gap: constant(3) }));
+  assertEquals(shifted, "cli/agentrl check --bug mask_shift");
+  assertEquals(nextOf(altered({ malformed: constant(3) })), "cli/agentrl faults lr_high");
+});
+
+Deno.test("healthyRange() compares over the steps that the other run has", () => {
+  const range = (lastStep: number) =>
+    healthyRange(REFERENCE, { metric: "reward", statistic: "lastFour", lastStep })!;
+  assert(range(7).high < range(23).low, "healthy runs earn more at the end than after eight steps");
+  assertEquals(
+    healthyRange(REFERENCE, { metric: "kl_ref", statistic: "first", lastStep: 23 }),
+    undefined,
+  );
+});
+
+Deno.test("summarizeHealthy() orders the statistics of each metric", () => {
+  const summary = summarizeHealthy(REFERENCE);
+  for (
+    const name of ["reward", "reads", "entropy", "grad_norm", "logp_gap", "loss_tokens"] as const
+  ) {
+    const { smallest, median, largest } = summary.get(name)!;
+    assert(smallest.low <= median.low && median.high <= largest.high, name);
+  }
+  assertEquals(summary.get("logp_gap")!.largest, { low: 0, high: 0 });
+});
+
+Deno.test("metricSeries() takes any subset of the metrics and refuses what is no number", () => {
+  const take = (rows: readonly Readonly<Record<string, unknown>>[]) =>
+    metricSeries(rows, { names: ["reward", "entropy"], source: "a.jsonl" });
+  const { series, lastStep, rowCount } = take([
+    { reward: 0, note: "x" },
+    { reward: 1, entropy: 0.5 },
+    { entropy: 0.25 },
+  ]);
+  assertEquals([lastStep, rowCount], [2, 3]);
+  assertEquals(series.get("entropy"), { steps: [1, 2], values: [0.5, 0.25] });
+  const refused: readonly (readonly [readonly Record<string, unknown>[], RegExp])[] = [
+    [[], /a\.jsonl: it holds no row/],
+    [[{ loss: 1 }], /none of the metrics reward, entropy/],
+    [
+      [{ reward: "0.5" }],
+      /a\.jsonl, row 1: reward is "0\.5", but must|a metric must be a finite number/,
+    ],
+    [[{ reward: 1 }, { reward: null }], /row 2: reward is null, which stands for NaN or infinity/],
+    [[{ step: 1.5, reward: 1 }], /step is 1\.5/],
+    [[{ step: 3, reward: 1 }, { step: 3, reward: 1 }], /step 3 follows step 3/],
+  ];
+  for (const [rows, sentence] of refused) {
+    const error = assertThrows(() => take(rows), UserError);
+    assert(sentence.test(error.message), error.message);
+  }
+});
