@@ -1,0 +1,39 @@
+/** What a reader of one form of log is, and what it reads from. */
+import type { RunLogBuilder } from "./run_log_builder.ts";
+
+/** A line of text with its number, from 1. */
+export interface TextLine {
+  readonly text: string;
+  readonly number: number;
+}
+
+/** One opened file (or standard input), already unpacked where it was compressed. Each stream can be taken once. */
+export interface LogInput {
+  /** Its name for messages and places. */
+  readonly name: string;
+  /** Its first bytes, at most 64 KiB, for detection; taking them consumes nothing. */
+  readonly head: Uint8Array;
+  /** All bytes in pieces. */
+  bytes(): AsyncIterable<Uint8Array>;
+  /** All lines in batches, without their ends. @throws {UserError} When a line is longer than 16 MiB or not UTF-8. */
+  lines(): AsyncIterable<readonly TextLine[]>;
+}
+
+/** Reads one form. A new form is a file with one of these, and a line in `src/logs/readers.ts`. */
+export interface LogReader {
+  /** Its name in `--json` documents, for example `trainer_state`. */
+  readonly form: string;
+  /** What people call it, for `agentrl formats`. */
+  readonly title: string;
+  /** How each framework is told to write it. */
+  readonly howToGet: readonly string[];
+  /** The producer where the form alone tells it. */
+  readonly producer?: string;
+  /**
+   * How surely a file is of this form, judged by its first bytes and never by its name alone.
+   * @returns 0 (it is not) to 1 (it can be nothing else).
+   */
+  detect(head: Uint8Array): number;
+  /** Adds everything that the input holds. @throws {UserError} When it is of this form and cannot be read. */
+  read(input: LogInput, builder: RunLogBuilder): Promise<void>;
+}

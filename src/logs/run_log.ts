@@ -1,0 +1,134 @@
+/** A run's log as columns, whatever file it came from: every number under its own key, with its step and its place. */
+
+/** Numbers of one key, in the order in which the file has them. */
+export interface LogColumn {
+  /** The key as the file spells it, without a unit that stands in it. */
+  readonly key: string;
+  /** Row of each value; indices into {@linkcode LogRows}. */
+  readonly rows: Uint32Array;
+  /** The values: NaN and ±Infinity as they stood, NaN also where the file says that there is none. */
+  readonly values: Float64Array;
+  /** Indices of the values that the file gives as not available (null, `No Log`): they are not numbers gone wrong. */
+  readonly nulls: ReadonlySet<number>;
+}
+
+/** The rows of a log, parallel arrays. A row is what one stretch of the run says of one step. */
+export interface LogRows {
+  readonly count: number;
+  /** The step that each row speaks of, in the unit of the file. */
+  readonly steps: Float64Array;
+  /** The file of each row; an index into {@linkcode LogSource.files}. */
+  readonly files: Uint32Array;
+  /** The line (of binary files the record) where the row begins, from 1. */
+  readonly lines: Uint32Array;
+  /** Restarts before the row: 0 until the first seam. */
+  readonly stretches: Uint32Array;
+}
+
+/** A restart within a log: a key continues at a step that it had passed already. */
+export interface Seam {
+  /** The first row after the restart. */
+  readonly row: number;
+  /** The last step before it. */
+  readonly lastStep: number;
+  /** The step at which the log goes on. */
+  readonly nextStep: number;
+}
+
+/** What decides how a log must be read and what a file may tell by itself; each has a flag of the same meaning. */
+export interface LogSettings {
+  /** Steps that the run was to make, in the unit of the rows' steps. */
+  readonly plannedSteps?: number;
+  /** Steps from one row to the next. */
+  readonly loggingSteps?: number;
+  /** Optimizer steps made on one batch of rollouts (its iterations × its minibatches). */
+  readonly updatesPerBatch?: number;
+  /** Coefficient of the KL to the reference; 0: none. */
+  readonly klCoef?: number;
+  /** Completions per prompt. */
+  readonly groupSize?: number;
+  /** The cap on a completion, in tokens. */
+  readonly maxLength?: number;
+  /** Precision of the engine that samples. */
+  readonly sampler?: "bf16" | "fp8" | "f32";
+}
+
+/** Where a log comes from, and what of it was understood. */
+export interface LogSource {
+  /** The path as it was given; `-` for standard input. */
+  readonly path: string;
+  /** The name of the form that was read, for example `trainer_state`. */
+  readonly form: string;
+  /** The files that were read. */
+  readonly files: readonly string[];
+  /** The producer where the form alone tells it (verl's console lines); the keys decide otherwise. */
+  readonly producer: string | undefined;
+  /** What was passed over: lines, values that are no numbers, each kind with its count and one example. */
+  readonly ignored: readonly {
+    readonly what: string;
+    readonly count: number;
+    readonly example: string;
+  }[];
+}
+
+/** A run's log. */
+export interface RunLog {
+  readonly source: LogSource;
+  readonly rows: LogRows;
+  /** By key, in the order in which they first appear. */
+  readonly columns: ReadonlyMap<string, LogColumn>;
+  /** In the order of the file. */
+  readonly seams: readonly Seam[];
+  readonly settings: LogSettings;
+}
+
+/** A key's values by step as the run that survived saw them. */
+export interface LogSeries {
+  readonly key: string;
+  /** Ascending, each step once. */
+  readonly steps: Float64Array;
+  /** NaN where it was NaN or not available; `isNull` tells which. */
+  readonly values: Float64Array;
+  /** 1 where the file says that there is no value. */
+  readonly isNull: Uint8Array;
+  /** The row of each value, for its place. */
+  readonly rows: Uint32Array;
+}
+
+/**
+ * A key's values by step: after a restart the later stretch replaces the steps that the earlier one had reached beyond it.
+ *
+ * @param log The log.
+ * @param key A key of its columns.
+ * @returns The series; undefined where the log has no such key.
+ */
+export function seriesOf(log: RunLog, key: string): LogSeries | undefined {
+  const column = log.columns.get(key);
+  if (!column) return undefined;
+  const { steps, stretches } = log.rows;
+  // The step from which each later stretch overrules: the least first step of all stretches behind it.
+  const cutOf = log.seams.map(({ nextStep }) => nextStep);
+  for (let s = cutOf.length - 2; s >= 0; s--) cutOf[s] = Math.min(cutOf[s], cutOf[s + 1]);
+  const kept: number[] = [];
+  for (let i = 0; i < column.rows.length; i++) {
+    const cut = cutOf[stretches[column.rows[i]]] ?? Infinity;
+    if (steps[column.rows[i]] < cut) kept.push(i);
+  }
+  // Stable, so that of equal steps the later value stands last and wins.
+  kept.sort((a, b) => steps[column.rows[a]] - steps[column.rows[b]]);
+  const last = kept.filter((i, n) =>
+    n + 1 === kept.length || steps[column.rows[kept[n + 1]]] !== steps[column.rows[i]]
+  );
+  return {
+    key,
+    steps: Float64Array.from(last, (i) => steps[column.rows[i]]),
+    values: Float64Array.from(last, (i) => column.values[i]),
+    isNull: Uint8Array.from(last, (i) => Number(column.nulls.has(i))),
+    rows: Uint32Array.from(last, (i) => column.rows[i]),
+  };
+}
+
+/** Where a row stands, for people: `logs/a.jsonl:12`. */
+export function placeOf({ source, rows }: RunLog, row: number): string {
+  return `${source.files[rows.files[row]]}:${rows.lines[row]}`;
+}
