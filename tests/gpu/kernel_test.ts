@@ -21,10 +21,10 @@ function isSpec(value: unknown): value is KernelSpec {
   return typeof value === "object" && value !== null && "wgsl" in value && "bindings" in value;
 }
 
-/** Every spec that a file of src/kernels, src/gpu or src/lab exports. */
+/** Every spec that a file of src/kernels, src/gpu or src/bench exports. */
 async function allSpecs(): Promise<KernelSpec[]> {
   const specs: KernelSpec[] = [];
-  for (const folder of ["src/kernels/", "src/gpu/", "src/lab/"]) {
+  for (const folder of ["src/kernels/", "src/gpu/", "src/bench/"]) {
     for (const name of namesIn(folder, ".ts")) {
       const module: Record<string, unknown> = await import(new URL(folder + name, ROOT).href);
       specs.push(...Object.values(module).filter(isSpec));
