@@ -1,6 +1,6 @@
 /** Losses under a name, each a record of an aggregation and the terms that it sums; a new one is one more record. */
 import type { PolicyLossOptions } from "../reference/policy_loss.ts";
-import { gridToRows, type PackedBatch } from "../rollout/batch.ts";
+import { findMaskFault, gridToRows, type PackedBatch } from "../rollout/batch.ts";
 import { type AggregationMode, aggregationWeights } from "../equations/aggregate.ts";
 import type { GradientTask } from "./gradient.ts";
 import { objectiveRows } from "./objective.ts";
@@ -54,7 +54,7 @@ export const LOSS_NAMES = Object.keys(NAMED_LOSSES) as readonly LossName[];
 
 /** What losses read of a batch; column t of a [B, C] grid is about the token at position t + 1. */
 export interface LossGrids {
-  /** 1 where the loss trains, 0 elsewhere. */
+  /** 1 where the loss trains, 0 elsewhere and on pads. */
   readonly actionMask_BC: ArrayLike<number>;
   /** One per episode. */
   readonly advantages_B: ArrayLike<number> | undefined;
@@ -89,7 +89,8 @@ export function requiredGrids({ advantages, terms }: NamedLoss): OptionalGrid[] 
  * @param options.grids What it reads of the batch.
  * @param options.normConst Denominator of the aggregation `constant`, above 0.
  * @returns What `accumulateGradient` computes the gradient of.
- * @throws {RangeError} When a grid is missing or does not fit the batch, or `constant` has no denominator.
+ * @throws {RangeError} When a grid is missing or does not fit the batch, the mask holds a number other than 0 and 1 or trains
+ *   on a pad, or `constant` has no denominator.
  */
 export function namedLossTask(
   batch: PackedBatch,
@@ -103,6 +104,16 @@ export function namedLossTask(
   const missing = requiredGrids(loss).find((name) => grids[name] === undefined);
   if (missing !== undefined) {
     throw new RangeError(`Cannot compute the loss: it needs ${missing}, which is undefined`);
+  }
+  const fault = findMaskFault(grids.actionMask_BC, batch);
+  if (fault !== undefined) {
+    throw new RangeError(
+      `Cannot compute the loss: actionMask_BC[${fault.cell}] is ${
+        grids.actionMask_BC[fault.cell]
+      } but must be ${
+        fault.kind === "value" ? "0 or 1" : "0, since no token of the episode stands there"
+      }`,
+    );
   }
   const { episodeCount, columnCount } = batch;
   const weights = (mode: AggregationMode) =>

@@ -87,6 +87,36 @@ export function packEpisodes(
   };
 }
 
+/** The first cell that a loss mask may not hold. */
+export interface MaskFault {
+  /** Its place in the [B, C] grid. */
+  readonly cell: number;
+  /** `value`: neither 0 nor 1. `pad`: 1 where the episode has no token to train on. */
+  readonly kind: "value" | "pad";
+}
+
+/**
+ * Looks for a cell that a loss mask may not hold. A weight between 0 and 1 would count as 1 in some sums and not in others,
+ * and behind an episode the "next token" is one that nobody wrote.
+ *
+ * @param mask_BC The mask, [B, C].
+ * @param shape.length_B Tokens of each episode, without pads.
+ * @param shape.columnCount C; column t is about the token at position t + 1.
+ * @returns The first such cell; undefined where there is none.
+ */
+export function findMaskFault(
+  mask_BC: ArrayLike<number>,
+  shape: { readonly length_B: ArrayLike<number>; readonly columnCount: number },
+): MaskFault | undefined {
+  const { length_B, columnCount: C } = shape;
+  for (let cell = 0; cell < mask_BC.length; cell++) {
+    if (mask_BC[cell] === 0) continue;
+    if (mask_BC[cell] !== 1) return { cell, kind: "value" };
+    if (cell % C + 1 >= length_B[Math.floor(cell / C)]) return { cell, kind: "pad" };
+  }
+  return undefined;
+}
+
 /** Values of a [B, C] grid on the packed rows; the last row of an episode of full width lies outside the grid and gets 0. */
 export function gridToRows(
   batch: PackedBatch,

@@ -3,7 +3,7 @@ import { UserError } from "../core/errors.ts";
 import { OWNER } from "../core/owner.ts";
 import { requireTensor, type Tensor, type TensorFile } from "../model/safetensors.ts";
 import type { LossGrids, OptionalGrid } from "../rl/named_losses.ts";
-import { type PackedBatch, packEpisodes } from "../rollout/batch.ts";
+import { findMaskFault, type PackedBatch, packEpisodes } from "../rollout/batch.ts";
 import { readTensorFile } from "../files/tensor_file.ts";
 
 /**
@@ -23,7 +23,7 @@ export interface BatchFile extends LossGrids {
   readonly owner_BT: Int32Array;
   /** Token ids of each episode, without pads; at least one each. */
   readonly ids_B: readonly Int32Array[];
-  /** 1 where the loss trains. Where the file has no `action_mask`: the targets of the policy. */
+  /** 1 where the loss trains, else 0, and 0 on pads. Where the file has no `action_mask`: the targets of the policy. */
   readonly actionMask_BC: Float32Array;
   readonly advantages_B: Float32Array | undefined;
   readonly oldLogp_BC: Float32Array | undefined;
@@ -48,7 +48,7 @@ interface Frame {
  * @param options.vocabSize V of the model that shall read the ids.
  * @returns The batch; an episode's length is its count of owners above 0.
  * @throws {UserError} When the file cannot be read or holds no episode, a shape disagrees, an id is not in [0, V), an owner is
- *   unknown, an episode is empty or has a pad inside, or a number is not finite.
+ *   unknown, an episode is empty or has a pad inside, the mask is neither 0 nor 1 or trains on a pad, or a number is not finite.
  */
 export function readBatchFile(path: string, { vocabSize }: { vocabSize: number }): BatchFile {
   const file = readTensorFile(path);
@@ -77,7 +77,7 @@ export function readBatchFile(path: string, { vocabSize }: { vocabSize: number }
     ids_BT,
     owner_BT,
     ids_B: length_B.map((length, b) => ids_BT.subarray(b * T, b * T + length)),
-    actionMask_BC: actionMask(owner_BT, frame),
+    actionMask_BC: actionMask(owner_BT, { ...frame, length_B }),
     advantages_B: optional("advantages", [B], frame),
     oldLogp_BC: optional("old_logp", [B, T - 1], frame),
     refLogp_BC: optional("ref_logp", [B, T - 1], frame),
@@ -173,7 +173,10 @@ function countPrefix(owner_BT: Int32Array, b: number, { fileName, T }: Frame): n
   );
 }
 
-function actionMask(owner_BT: Int32Array, frame: Frame): Float32Array {
+function actionMask(
+  owner_BT: Int32Array,
+  { length_B, ...frame }: Frame & { readonly length_B: readonly number[] },
+): Float32Array {
   const { fileName, B, T } = frame;
   const C = T - 1;
   const mask_BC = optional("action_mask", [B, C], frame) ??
@@ -181,11 +184,15 @@ function actionMask(owner_BT: Int32Array, frame: Frame): Float32Array {
       { length: B * C },
       (_, i) => Number(owner_BT[Math.floor(i / C) * T + i % C + 1] === OWNER.policy),
     );
-  const bad = mask_BC.findIndex((weight) => weight < 0);
-  if (bad < 0) return mask_BC;
+  const fault = findMaskFault(mask_BC, { length_B, columnCount: C });
+  if (fault === undefined) return mask_BC;
+  const { cell, kind } = fault;
+  const found = `action_mask at ${place(cell, C)} is ${mask_BC[cell]}`;
   throw new UserError(
-    `Cannot use ${fileName}: action_mask at ${place(bad, C)} is ${mask_BC[bad]}, ` +
-      "but must be at least 0",
+    kind === "value"
+      ? `Cannot use ${fileName}: ${found}, but must be 0 or 1`
+      : `Cannot use ${fileName}: ${found}, but must be 0 there, since the owner of the token ` +
+        `that it is about (position ${cell % C + 1}) is 0, a pad`,
   );
 }
 

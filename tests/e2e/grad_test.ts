@@ -1,12 +1,17 @@
 /** Tests of `agentrl grad` as a child process: PyTorch's losses, gradients and Adam steps, and one sentence for bad input. */
 import { assert, assertEquals } from "@std/assert";
-import { parseSafetensors, type TensorFile } from "../../src/model/safetensors.ts";
+import {
+  parseSafetensors,
+  serializeSafetensors,
+  type Tensor,
+  type TensorFile,
+} from "../../src/model/safetensors.ts";
 import { globalNorm } from "../../src/reference/clip_adam.ts";
 import { LOSS_NAMES } from "../../src/rl/named_losses.ts";
 import { readGolden, readGoldenScalars } from "../reference/golden.ts";
 import { withFolder } from "../files/with_folder.ts";
 import { agentrl, assertRefused, golden, namesIn } from "./command_line.ts";
-import { changedCopy, setEntry } from "./damaged_files.ts";
+import { changedCopy, setEntry, write } from "./damaged_files.ts";
 
 /** For f32 on a GPU. */
 const LOSS_TOLERANCE = 1e-5;
@@ -123,6 +128,42 @@ Deno.test("agentrl grad --adam-steps 3 gives PyTorch's weights after three clipp
     assertNear(globalNorm(flatFile(file)), SCALARS.adam3[0].grad_norm, GRADIENT_TOLERANCE);
   }));
 
+/** An episode of two tokens beside one of four, so that two columns of the first are pads. */
+function paddedBatch(folder: string, actionMask_BC: readonly number[]): string {
+  const i32 = (values: readonly number[]): Tensor => ({
+    dtype: "I32",
+    shape: [2, 4],
+    data: Int32Array.from(values),
+  });
+  const f32 = (shape: readonly number[], values: readonly number[]): Tensor => ({
+    dtype: "F32",
+    shape,
+    data: Float32Array.from(values),
+  });
+  const tensors = new Map([
+    ["ids", i32([3, 3, 0, 0, 3, 3, 3, 3])],
+    ["owner", i32([1, 2, 0, 0, 1, 2, 2, 2])],
+    ["action_mask", f32([2, 3], actionMask_BC)],
+    ["advantages", f32([2], [1, 1])],
+  ]);
+  return write(folder, serializeSafetensors({ tensors, metadata: {} }));
+}
+
+Deno.test("agentrl grad trains on no pad", () =>
+  withFolder(async (folder) => {
+    const batch = paddedBatch(folder, [1, 0, 0, 1, 1, 1]);
+    const { code, stdout } = await grad(
+      { batch, out: `${folder}/out` },
+      "reinforce_token_mean",
+      "--json",
+    );
+    assertEquals(code, 0);
+    const { loss, gradNorm } = JSON.parse(stdout);
+    // With the pad behind the first episode these would be 1.751 and 2.965.
+    assertNear(loss, 0.030880, LOSS_TOLERANCE);
+    assertNear(gradNorm, 0.88299, LOSS_TOLERANCE);
+  }));
+
 Deno.test("agentrl grad refuses bad input with one sentence and writes nothing", async (t) => {
   const cases: readonly (readonly [
     what: string,
@@ -196,7 +237,25 @@ Deno.test("agentrl grad refuses bad input with one sentence and writes nothing",
       "a negative mask",
       "cross_entropy",
       (f) => ({ batch: changedCopy(f, "batch", setEntry("action_mask", 41, -1)) }),
-      /action_mask at episode 1, position 1 is -1, but must be at least 0/,
+      /action_mask at episode 1, position 1 is -1, but must be 0 or 1/,
+    ],
+    [
+      "half a mask",
+      "cross_entropy",
+      (f) => ({ batch: changedCopy(f, "batch", setEntry("action_mask", 41, 0.5)) }),
+      /action_mask at episode 1, position 1 is 0.5, but must be 0 or 1/,
+    ],
+    [
+      "a mask that is large",
+      "cross_entropy",
+      (f) => ({ batch: changedCopy(f, "batch", setEntry("action_mask", 41, 1e38)) }),
+      /action_mask at episode 1, position 1 is 9\.99\S+e\+37, but must be 0 or 1/,
+    ],
+    [
+      "a mask on a pad",
+      "ppo_k3_entropy",
+      (f) => ({ batch: paddedBatch(f, [1, 1, 0, 1, 1, 1]) }),
+      /action_mask at episode 0, position 1 is 1, but must be 0 there, since .* \(position 2\) is 0/,
     ],
     [
       "an id beyond V",

@@ -96,6 +96,16 @@ Deno.test("agentrl score refuses bad batches and checkpoints with one sentence a
       /the token id at episode 2, position 3 is 60, .* ids from 0 to 59/,
     ],
     [
+      "a mask on a pad",
+      (f) => ({
+        batch: copy(f, "batch", (tensors) => {
+          const pad = BATCH.owner.findIndex((owner, i) => i % T > 0 && owner === 0);
+          setEntry("action_mask", Math.floor(pad / T) * (T - 1) + pad % T - 1, 1)(tensors);
+        }),
+      }),
+      /action_mask at episode \d+, position \d+ is 1, but must be 0 there/,
+    ],
+    [
       "an id below 0",
       (f) => ({ batch: copy(f, "batch", setEntry("ids", 0, -1)) }),
       /the token id at episode 0, position 0 is -1/,

@@ -55,3 +55,14 @@ Deno.test("namedLossTask() refuses a missing grid and a missing constant", () =>
     "normConst is undefined",
   );
 });
+
+Deno.test("namedLossTask() refuses a mask on pads, and numbers other than 0 and 1", () => {
+  const take = (actionMask_BC: readonly number[]) =>
+    namedLossTask(BATCH, { loss: NAMED_LOSSES.cross_entropy, grids: { ...GRIDS, actionMask_BC } });
+  assertThrows(() => take([1, 1, 1, 1]), RangeError, "actionMask_BC[1] is 1 but must be 0, since");
+  assertThrows(
+    () => take([1, 0, 0.5, 1]),
+    RangeError,
+    "actionMask_BC[2] is 0.5 but must be 0 or 1",
+  );
+});

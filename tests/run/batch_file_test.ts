@@ -59,6 +59,30 @@ Deno.test("readBatchFile() reads every array of the golden batch, whose mask is 
     same(readBatchFile(`${folder}/bare`, { vocabSize: 60 }).actionMask_BC, "action_mask");
   }));
 
+Deno.test("readBatchFile() takes a mask of 0 and 1 on tokens alone", () =>
+  withFolder((folder) => {
+    const read = (mask: readonly number[]) => {
+      const data = Float32Array.from(mask);
+      const path = writeSmallBatch(folder, [["action_mask", {
+        dtype: "F32",
+        shape: [2, 4],
+        data,
+      }]]);
+      return readBatchFile(path, { vocabSize: 9 }).actionMask_BC;
+    };
+    // Any token that is there may be trained, also the prompt's and the tools'.
+    assertEquals([...read([1, 1, 0, 0, 0, 0, 0, 0])], [1, 1, 0, 0, 0, 0, 0, 0]);
+    const refused: readonly (readonly [readonly number[], string])[] = [
+      [[1, 1, 1, 0, 0, 0, 0, 0], "episode 0, position 2 is 1, but must be 0 there"],
+      [[1, 1, 0, 1, 0, 0, 0, 0], "episode 0, position 3 is 1, but must be 0 there"],
+      [[1, 1, 0, 0, 1, 0, 0, 0], "episode 1, position 0 is 1, but must be 0 there"],
+      [[1, 0.5, 0, 0, 0, 0, 0, 0], "episode 0, position 1 is 0.5, but must be 0 or 1"],
+      [[1, 2, 0, 0, 0, 0, 0, 0], "episode 0, position 1 is 2, but must be 0 or 1"],
+      [[-1, 0, 0, 0, 0, 0, 0, 0], "episode 0, position 0 is -1, but must be 0 or 1"],
+    ];
+    for (const [mask, sentence] of refused) assertThrows(() => read(mask), UserError, sentence);
+  }));
+
 Deno.test("scoreTensors() leaves zeros where there is no target and refuses what is not finite", () =>
   withFolder((folder) => {
     const batch = readBatchFile(writeSmallBatch(folder), { vocabSize: 9 });
