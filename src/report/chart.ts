@@ -1,7 +1,7 @@
 /** Charts as data: what is drawn, on which scale, and the table that says the same without a picture. */
 import { downsample, type Point } from "./downsample.ts";
 import { formatNumber, roundForData } from "./format.ts";
-import { type Html, html, NOTHING } from "./html.ts";
+import { type Attachment, type Html, html, NOTHING } from "./html.ts";
 import { columnsOf, dataTable } from "./tables.ts";
 
 /** What a curve stands for; the style sheet has a colour for each, and each is dashed and marked differently. */
@@ -25,7 +25,7 @@ export interface ChartBand {
 /** Something that happened at an x, marked on the axis. */
 export interface ChartEvent {
   readonly x: number;
-  readonly kind: "checkpoint" | "recorded";
+  readonly kind: "checkpoint" | "recorded" | "finding" | "seam";
 }
 
 /** A chart. */
@@ -74,12 +74,33 @@ export function yScale(chart: Chart): { readonly log: boolean; readonly zeroAt: 
   return { log, zeroAt: log && hasZero ? Math.floor(Math.log10(smallest)) - 1 : null };
 }
 
+/** A curve as columns of rounded numbers; null stands for what is not finite. */
+export interface ChartDataSeries extends Omit<ChartSeries, "points"> {
+  readonly x: readonly (number | null)[];
+  readonly y: readonly (number | null)[];
+}
+
+/** A chart as the page's script reads it. */
+export interface ChartData extends Omit<Chart, "series" | "band" | "events"> {
+  readonly log: boolean;
+  readonly zeroAt: number | null;
+  readonly series: readonly ChartDataSeries[];
+  readonly band?: {
+    readonly name: string;
+    readonly lowX: readonly (number | null)[];
+    readonly low: readonly (number | null)[];
+    readonly highX: readonly (number | null)[];
+    readonly high: readonly (number | null)[];
+  };
+  readonly events: readonly ChartEvent[];
+}
+
 /**
  * The chart as the page's script reads it: columns of rounded numbers.
  *
  * @param maxPoints Points a curve may keep.
  */
-export function chartData(chart: Chart, maxPoints: number): unknown {
+export function chartData(chart: Chart, maxPoints: number): ChartData {
   const { id, title, xLabel, yLabel, series, band, events = [], xRange } = chart;
   const columns = (points: readonly (readonly number[])[], column: number) =>
     points.map((point) => roundForData(point[column]));
@@ -105,8 +126,20 @@ export function chartData(chart: Chart, maxPoints: number): unknown {
         high: columns(highs, 1),
       },
     }),
-    events: events.map(({ x, kind }) => ({ x, kind })),
+    events,
   };
+}
+
+/** A chart as the attachment of the markup that holds its canvas. */
+interface ChartAttachment extends Attachment {
+  readonly kind: "chart";
+  readonly chart: Chart;
+}
+
+/** The charts whose canvases stand in some markup, in their order. */
+export function chartsOf({ attachments }: Html): Chart[] {
+  return attachments.filter(({ kind }) => kind === "chart")
+    .map((attachment) => (attachment as ChartAttachment).chart);
 }
 
 /** The same numbers as a table: the ends and extremes of the curves, at most 16 rows. */
@@ -169,5 +202,6 @@ export function chartFigure(chart: Chart, caption: Html = NOTHING): Html {
     describe(chart)
   }"></canvas></div>
 ${chartTable(chart)}</figure>`;
-  return { ...figure, charts: [...figure.charts, chart] };
+  const attachment: ChartAttachment = { kind: "chart", id: chart.id, chart };
+  return { ...figure, attachments: [...figure.attachments, attachment] };
 }

@@ -1,9 +1,9 @@
 /** The document around the sections: head with its content security policy, table of contents, data, script. */
-import { chartData } from "./chart.ts";
+import { type ChartData, chartData, chartsOf } from "./chart.ts";
 import { type Html, html, jsonBlock, NOTHING } from "./html.ts";
-import pageScript from "./page.js" with { type: "text" };
 import pagesStyle from "./pages.css" with { type: "text" };
 import frameStyle from "./style.css" with { type: "text" };
+import type { TriageMapRule } from "./triage_page.ts";
 
 /** One page of the document. */
 export interface Section {
@@ -13,6 +13,20 @@ export interface Section {
   readonly body: Html;
   /** Headings within it that the table of contents names; their elements have these ids. */
   readonly parts?: readonly { readonly id: string; readonly title: string }[];
+}
+
+/** What the page's script reads. */
+export interface PageData {
+  readonly charts: readonly ChartData[];
+  readonly triage: readonly TriageMapRule[];
+}
+
+/** The scripts of a document. Nothing but them runs in it. */
+export interface PageScripts {
+  /** The published build of Chart.js. */
+  readonly chartJs: string;
+  /** The page's own. */
+  readonly page: string;
 }
 
 /** Rules of single pages come first, so that those for narrow windows and paper have the last word. */
@@ -37,7 +51,7 @@ function ownText(text: string): Html {
       "Cannot put a script or style into the report: its text would end the element",
     );
   }
-  return { markup: text, charts: [] };
+  return { markup: text, attachments: [] };
 }
 
 function contents(sections: readonly Section[]): Html {
@@ -72,8 +86,8 @@ function requireUnique(names: readonly string[]): void {
  * @param options.title The heading.
  * @param options.subtitle One line below it.
  * @param options.sections In reading order.
- * @param options.data Further values for the page's script, by name.
- * @param options.chartJs The build of Chart.js.
+ * @param options.data Further values for the page's script.
+ * @param options.scripts The scripts.
  * @returns HTML that loads nothing: scripts and style are inside, and the policy allows no others.
  * @throws {RangeError} When two parts have one id, or the document stays above {@linkcode MAX_BYTES}.
  */
@@ -81,18 +95,18 @@ export async function buildDocument(options: {
   readonly title: string;
   readonly subtitle: string;
   readonly sections: readonly Section[];
-  readonly data: Readonly<Record<string, unknown>>;
-  readonly chartJs: string;
+  readonly data: Omit<PageData, "charts">;
+  readonly scripts: PageScripts;
 }): Promise<string> {
-  const { title, subtitle, sections, data, chartJs } = options;
-  const charts = sections.flatMap(({ body }) => body.charts);
+  const { title, subtitle, sections, data, scripts } = options;
+  const charts = sections.flatMap(({ body }) => chartsOf(body));
   requireUnique([
     ...sections.flatMap(({ id, parts = [] }) => [id, ...parts.map((part) => part.id)]),
     ...charts.map(({ id }) => id),
   ]);
   const policy = [
     "default-src 'none'",
-    `script-src ${await cspHash(chartJs)} ${await cspHash(pageScript)}`,
+    `script-src ${await cspHash(scripts.chartJs)} ${await cspHash(scripts.page)}`,
     `style-src ${await cspHash(STYLE_SHEET)}`,
     "base-uri 'none'",
     "form-action 'none'",
@@ -105,6 +119,10 @@ export async function buildDocument(options: {
       </section>
     `
   );
+  const dataOf = (maxPoints: number): PageData => ({
+    ...data,
+    charts: charts.map((chart) => chartData(chart, maxPoints)),
+  });
   const page = (maxPoints: number) =>
     html`
       <!DOCTYPE html>
@@ -124,12 +142,9 @@ export async function buildDocument(options: {
       <main>
       <noscript><p class="note">Without JavaScript the charts are tables, and everything else is here as well.</p></noscript>
       ${body}</main>
-      ${jsonBlock("report-data", {
-        ...data,
-        charts: charts.map((chart) => chartData(chart, maxPoints)),
-      })}
-      <script>${ownText(chartJs)}</script>
-      <script>${ownText(pageScript)}</script>
+      ${jsonBlock("report-data", dataOf(maxPoints))}
+      <script>${ownText(scripts.chartJs)}</script>
+      <script>${ownText(scripts.page)}</script>
         </body>
       </html>
     `.markup;

@@ -1,11 +1,16 @@
 /** HTML as values: the one place where text is escaped. Whatever comes from a log passes through here. */
-import type { Chart } from "./chart.ts";
 
-/** Markup that is safe to stand in the document, with the charts that it shows. */
+/** What markup needs from the document beside its place in it, such as the data of a chart. It is only handed on here. */
+export interface Attachment {
+  readonly kind: string;
+  /** Id of the element that it belongs to. */
+  readonly id: string;
+}
+
+/** Markup that is safe to stand in the document, with what it needs there. */
 export interface Html {
   readonly markup: string;
-  /** Charts whose canvases the markup holds. */
-  readonly charts: readonly Chart[];
+  readonly attachments: readonly Attachment[];
 }
 
 /** What a template may hold: text and numbers are escaped, markup is taken as it is. */
@@ -29,14 +34,14 @@ function isList(part: Part): part is readonly Part[] {
 }
 
 function join(parts: readonly Part[]): Html {
-  const charts: Chart[] = [];
+  const attachments: Attachment[] = [];
   const markup = parts.map((part): string => {
     if (typeof part === "string" || typeof part === "number") return escapeHtml(String(part));
     const inner = isList(part) ? join(part) : part;
-    charts.push(...inner.charts);
+    attachments.push(...inner.attachments);
     return inner.markup;
   }).join("");
-  return { markup, charts };
+  return { markup, attachments };
 }
 
 /**
@@ -44,15 +49,15 @@ function join(parts: readonly Part[]): Html {
  *
  * @param strings The markup that stands in our own source.
  * @param parts Text and numbers, which are escaped; markup and lists of it, which are not. Attributes must be quoted.
- * @returns The markup, with the charts of its parts.
+ * @returns The markup, with the attachments of its parts.
  */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
-  const texts = strings.map((markup): Html => ({ markup, charts: [] }));
+  const texts = strings.map((markup): Html => ({ markup, attachments: [] }));
   return join(texts.flatMap((text, i) => i < parts.length ? [text, parts[i]] : [text]));
 }
 
 /** No markup. */
-export const NOTHING: Html = { markup: "", charts: [] };
+export const NOTHING: Html = { markup: "", attachments: [] };
 
 /**
  * A block of data for the page's script. Within a script element only `<` could end it, so none is left.
@@ -64,7 +69,7 @@ export function jsonBlock(id: string, data: unknown): Html {
   const text = JSON.stringify(data).replaceAll("<", "\\u003c");
   return {
     markup: `<script type="application/json" id="${escapeHtml(id)}">${text}</script>`,
-    charts: [],
+    attachments: [],
   };
 }
 

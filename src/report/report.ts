@@ -2,6 +2,7 @@
 import { UserError } from "../core/errors.ts";
 import { writeFileAtomic } from "../files/atomic_file.ts";
 import { readChartJs } from "./chart_js.ts";
+import { pageScript } from "./page_script.ts";
 import { dashboardPage } from "./dashboard_page.ts";
 import { buildDocument, type Section } from "./document.ts";
 import { labPage } from "./lab_page.ts";
@@ -42,7 +43,7 @@ export async function renderReport(content: ReportContent): Promise<string> {
         "Reinforcement learning for a tool-using agent: what ran, what it shows, and how it can go wrong.",
       sections: pages(content),
       data: { triage: triageData() },
-      chartJs: readChartJs(),
+      scripts: { chartJs: readChartJs(), page: pageScript() },
     });
   } catch (error) {
     if (error instanceof RangeError) throw new UserError(error.message);

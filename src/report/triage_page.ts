@@ -50,8 +50,15 @@ function causesOf({ causes }: Rule): (readonly [FaultName, number])[] {
   return (Object.entries(causes) as [FaultName, number][]).sort(([, a], [, b]) => b - a);
 }
 
-/** What the page's script needs of each rule. */
-export function triageData(): unknown {
+/** A rule as the page's script needs it. */
+export interface TriageMapRule {
+  readonly tests: readonly string[];
+  readonly causes: readonly string[];
+  readonly answer: string;
+}
+
+/** What the page's script needs of each rule, in the order of the map. */
+export function triageData(): TriageMapRule[] {
   return RULES.map((rule) => ({
     tests: rule.tests.map(testName),
     causes: causesOf(rule).map(([fault]) => fault),

@@ -1,6 +1,6 @@
 /** Tests of charts as data: scale, thinning, the table that says the same. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { type Chart, chartData, chartFigure, yScale } from "../../src/report/chart.ts";
+import { type Chart, chartData, chartFigure, chartsOf, yScale } from "../../src/report/chart.ts";
 import type { Point } from "../../src/report/downsample.ts";
 
 function chartOf(points: readonly Point[], rest: Partial<Chart> = {}): Chart {
@@ -23,17 +23,16 @@ Deno.test("yScale() is logarithmic when values span two decades, with zeros a de
 
 Deno.test("chartData() rounds, thins out, and writes null for what is not finite", () => {
   const long = Array.from({ length: 1000 }, (_, x): Point => [x, x === 500 ? NaN : 1 / 3]);
-  const { series: [{ x, y }] } = chartData(chartOf(long), 50) as {
-    series: [{ x: number[]; y: (number | null)[] }];
-  };
+  const { series: [{ x, y }] } = chartData(chartOf(long), 50);
   assert(x.length <= 50 && x.length === y.length, String(x.length));
   assertEquals([x[0], y[0], x.at(-1)], [0, 0.33333, 999]);
   assert(y.includes(null));
 });
 
 Deno.test("chartFigure() has a labelled canvas, a caption and a table with the extremes", () => {
-  const { markup, charts } = chartFigure(curve(...Array(400).fill(2), 7, ...Array(400).fill(1)));
-  assertEquals(charts.map(({ id }) => id), ["c"]);
+  const figure = chartFigure(curve(...Array(400).fill(2), 7, ...Array(400).fill(1)));
+  const { markup } = figure;
+  assertEquals(chartsOf(figure).map(({ id }) => id), ["c"]);
   assertMatch(
     markup,
     /<canvas id="c" role="img" aria-label="Gap\. &lt;b&gt;: from 2 to 1, lowest 1, highest 7\.">/,

@@ -4,6 +4,7 @@ import { chartFigure } from "../../src/report/chart.ts";
 import { readChartJs } from "../../src/report/chart_js.ts";
 import { buildDocument, MAX_BYTES, type Section } from "../../src/report/document.ts";
 import { html } from "../../src/report/html.ts";
+import { pageScript } from "../../src/report/page_script.ts";
 
 /** A section with `count` charts of `pointCount` points. */
 function sectionOf(id: string, count: number, pointCount: number): Section {
@@ -24,7 +25,8 @@ function sectionOf(id: string, count: number, pointCount: number): Section {
 }
 
 function build(sections: readonly Section[], chartJs = "window.Chart = 1;"): Promise<string> {
-  return buildDocument({ title: "T", subtitle: "", sections, data: {}, chartJs });
+  const scripts = { chartJs, page: pageScript() };
+  return buildDocument({ title: "T", subtitle: "", sections, data: { triage: [] }, scripts });
 }
 
 async function hashOf(text: string): Promise<string> {

@@ -1,11 +1,8 @@
 /** Tests of the one place where text is escaped. */
 import { assert, assertEquals } from "@std/assert";
-import type { Chart } from "../../src/report/chart.ts";
 import { escapeHtml, html, idOf, jsonBlock, NOTHING } from "../../src/report/html.ts";
 
 const HOSTILE = `</script><img src=x onerror="alert('1')">&amp;`;
-
-const CHART: Chart = { id: "c", title: "", xLabel: "", yLabel: "", series: [] };
 
 Deno.test("escapeHtml() leaves no character that could end a text or an attribute", () => {
   assertEquals(
@@ -21,9 +18,9 @@ Deno.test("html() escapes text and numbers and takes markup and lists of it as t
   assertEquals(html`<td>${-0.5}</td>`.markup, "<td>-0.5</td>");
 });
 
-Deno.test("html() collects the charts of its parts, in their order", () => {
-  const [a, b] = ["a", "b"].map((id) => ({ markup: id, charts: [{ ...CHART, id }] }));
-  const ids = html`${a}${[html`<p>${b}</p>`, a]}`.charts.map(({ id }) => id);
+Deno.test("html() collects the attachments of its parts, in their order", () => {
+  const [a, b] = ["a", "b"].map((id) => ({ markup: id, attachments: [{ kind: "chart", id }] }));
+  const ids = html`${a}${[html`<p>${b}</p>`, a]}`.attachments.map(({ id }) => id);
   assertEquals(ids, ["a", "b", "a"]);
 });
 

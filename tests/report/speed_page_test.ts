@@ -1,4 +1,5 @@
 /** Tests of the page about speed: every document of `agentrl bench` becomes a part with its numbers and charts. */
+import { chartsOf } from "../../src/report/chart.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { GrowthCurve } from "../../src/bench/growth.ts";
 import type { RolloutRow } from "../../src/bench/rollout.ts";
@@ -70,7 +71,8 @@ Deno.test("benchSchema knows each suite by its document and refuses others", () 
 
 Deno.test("speedPage() shows rollouts, phases and growth with their numbers, escaped", () => {
   const benches = Object.values(DOCUMENTS).map((document) => benchSchema.parse(document));
-  const { body: { markup, charts } } = speedPage([...benches, ...benches]);
+  const { body } = speedPage([...benches, ...benches]);
+  const { markup } = body;
   for (const part of ["Kernels", "Rollouts", "training step", "How time grows", "rollouts</h3>"]) {
     assertStringIncludes(markup, part);
   }
@@ -84,14 +86,14 @@ Deno.test("speedPage() shows rollouts, phases and growth with their numbers, esc
   assertStringIncludes(markup, "grpo: 17,654 tokens/s trained, 21.3 % of the roofline");
   assertStringIncludes(markup, "what is timed; its operations grow as width^1.93.");
   assert(!markup.includes(HOSTILE), "names are escaped");
-  const ids = charts.map(({ id }) => id);
+  const ids = chartsOf(body).map(({ id }) => id);
   assertEquals(ids.length, 2 * 3);
   assertEquals(new Set(ids).size, ids.length, String(ids));
 });
 
 Deno.test("speedPage() draws the fitted power law through the middle of the measured points", () => {
-  const { body: { charts } } = speedPage([benchSchema.parse(DOCUMENTS.growth)]);
-  const [{ title, series: [measured, fitted] }] = charts;
+  const { body } = speedPage([benchSchema.parse(DOCUMENTS.growth)]);
+  const [{ title, series: [measured, fitted] }] = chartsOf(body);
   assertEquals(title, "Time against episodes: episodes^0.50");
   assertEquals(measured.points, [[1, 2], [4, 8], [16, 8]]);
   // The geometric means are 4 and 128^(1/3) ms; half a power of 4 on either side is a factor of 2.

@@ -1,0 +1,23 @@
+/** The page's script as one text: the modules of src/report/script without their types, in the order of their imports. */
+import { stripTypeScriptTypes } from "node:module";
+import charts from "./script/charts.ts" with { type: "text" };
+import keyboard from "./script/keyboard.ts" with { type: "text" };
+import numbers from "./script/numbers.ts" with { type: "text" };
+import page from "./script/page.ts" with { type: "text" };
+import triageMap from "./script/triage_map.ts" with { type: "text" };
+
+/** Each module stands behind those that it imports, so that their names are defined; a name must be of one module only. */
+const MODULES = [numbers, charts, triageMap, keyboard, page];
+
+/** Imports and the word `export` at the beginning of a line, which one text needs no more, and the blanks that types leave. */
+const LEFTOVERS = /^import [^;]*;\n|^export |[ \t]+$/gm;
+
+/**
+ * Joins the modules.
+ *
+ * @returns JavaScript for a script element: nothing of it is visible outside.
+ */
+export function pageScript(): string {
+  const bodies = MODULES.map((source) => stripTypeScriptTypes(source).replace(LEFTOVERS, ""));
+  return `"use strict";\n(() => {\n${bodies.join("\n")}})();\n`;
+}
