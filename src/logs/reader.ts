@@ -5,6 +5,16 @@ import type { RunLogBuilder } from "./run_log_builder.ts";
 export interface TextLine {
   readonly text: string;
   readonly number: number;
+  /** True of a last line without a line feed: its writer may have been stopped within it, so that its last number may be cut. */
+  readonly isUnended?: true;
+}
+
+/** What the user says about a log before it is read. */
+export interface ReadOptions {
+  /** Which run of a file that holds several (`--run`). */
+  readonly run?: string | undefined;
+  /** The key or column that counts the steps, where the file calls it otherwise than is known (`--map KEY=step`). */
+  readonly stepKey?: string | undefined;
 }
 
 /** One opened file (or standard input), already unpacked where it was compressed. Each stream can be taken once. */
@@ -29,11 +39,17 @@ export interface LogReader {
   readonly howToGet: readonly string[];
   /** The producer where the form alone tells it. */
   readonly producer?: string;
+  /** Longest file of a form that must be held as a whole; a longer one is refused before it is read. */
+  readonly maxBytes?: number;
   /**
    * How surely a file is of this form, judged by its first bytes and never by its name alone.
    * @returns 0 (it is not) to 1 (it can be nothing else).
    */
   detect(head: Uint8Array): number;
-  /** Adds everything that the input holds. @throws {UserError} When it is of this form and cannot be read. */
-  read(input: LogInput, builder: RunLogBuilder): Promise<void>;
+  /**
+   * Adds everything that the input holds to a builder that has begun the file.
+   *
+   * @throws {UserError} When it is of this form and cannot be read.
+   */
+  read(input: LogInput, builder: RunLogBuilder, options?: ReadOptions): Promise<void>;
 }

@@ -113,6 +113,14 @@ export class RunLogBuilder {
     this.#lastStep = Math.max(this.#lastStep, step);
   }
 
+  /**
+   * Notes that the file itself says that the run begins anew at a step: what stands there from that step on is overruled,
+   * whether or not anything follows.
+   */
+  restart(nextStep: number): void {
+    if (nextStep <= this.#lastStep) this.#beginStretch(nextStep);
+  }
+
   #beginStretch(nextStep: number): void {
     this.#seams.push({ row: this.#steps.length, lastStep: this.#lastStep, nextStep });
     this.#rowOfStep = new Map();
