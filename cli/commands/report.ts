@@ -1,6 +1,6 @@
 /** `agentrl report`: one HTML file about runs, experiments, failures and timings. */
-import { readContent } from "../../src/report/report_content.ts";
-import { writeReport } from "../../src/report/report.ts";
+import { readContent } from "../../src/report/files/content.ts";
+import { writeReport } from "../../src/report/files/write_report.ts";
 import { UserError } from "../../src/core/errors.ts";
 import { defineCommand } from "../command.ts";
 

@@ -25,6 +25,7 @@ export interface PageData {
 export interface PageScripts {
   /** The published build of Chart.js. */
   readonly chartJs: string;
+  readonly chartJsVersion: string;
   /** The page's own. */
   readonly page: string;
 }

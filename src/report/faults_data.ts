@@ -1,15 +1,11 @@
-/** The catalogue of failures as `agentrl faults` leaves it: a folder of runs, read as pairs of a failure and its control. */
+/** The catalogue of failures: runs as pairs of a failure and its control. */
 import { z } from "zod";
-import { UserError } from "../core/errors.ts";
 import { mean, sampleVariance } from "../core/statistics.ts";
 import { CATALOGUE, type CatalogueName, type CatalogueRun } from "../faults/catalogue.ts";
 import type { FaultName } from "../faults/faults.ts";
 import type { MetricName } from "../rl/metrics.ts";
-import { exists } from "../files/paths.ts";
-import { runPaths } from "../run/run_directory.ts";
-import { readJson } from "../files/json.ts";
 import type { Point } from "./downsample.ts";
-import { readRun, type RunData, runOfRows } from "./run_data.ts";
+import { type RunData, runOfRows } from "./run_data.ts";
 
 /** The ten failures of the dashboard, in its order, each with the metric that exposes it. */
 export const TEN_FAILURES = {
@@ -50,21 +46,13 @@ export interface FaultsData {
   readonly signatures: readonly Signature[];
 }
 
-/** Name of the file beside the runs. */
-const SUMMARY_NAME = "summary.json";
-
-const signaturesSchema = z.array(z.object({
+/** What a summary says of the signatures. */
+export const signaturesSchema = z.array(z.object({
   run: z.string(),
   claim: z.string(),
   measured: z.string(),
   holds: z.boolean(),
 })).default([]);
-
-const summarySchema = z.object({
-  seed: z.number(),
-  runs: z.record(z.string(), z.object({ weightsHash: z.string().default("") })),
-  signatures: signaturesSchema,
-});
 
 /** What the lab's experiment `catalogue` keeps: the rows of every run. */
 const labSchema = z.object({
@@ -72,39 +60,6 @@ const labSchema = z.object({
   runs: z.record(z.string(), z.array(z.record(z.string(), z.unknown())).min(1)),
   signatures: signaturesSchema,
 });
-
-/** True where a folder is one that `agentrl faults` wrote. */
-export function isFaultsFolder(path: string): boolean {
-  return exists(`${path}/${SUMMARY_NAME}`) &&
-    summarySchema.safeParse(readJson(`${path}/${SUMMARY_NAME}`)).success;
-}
-
-/**
- * Reads the catalogue.
- *
- * @param path The folder.
- * @throws {UserError} When its summary or a run cannot be read.
- */
-export function readFaults(path: string): FaultsData {
-  const file = `${path}/${SUMMARY_NAME}`;
-  const result = summarySchema.safeParse(readJson(file));
-  if (!result.success) {
-    const [issue] = result.error.issues;
-    throw new UserError(`Cannot use ${file}: ${issue?.path.join(".")}: ${issue?.message}`);
-  }
-  const { seed, runs, signatures } = result.data;
-  const names = (Object.keys(CATALOGUE) as CatalogueName[])
-    .filter((name) => Object.hasOwn(runs, name) && exists(runPaths(`${path}/${name}`).metrics));
-  return {
-    path,
-    seed,
-    runs: new Map(names.map((name) => [name, readRun(`${path}/${name}`)])),
-    weightsHashes: Object.fromEntries(
-      Object.entries(runs).map(([name, { weightsHash }]) => [name, weightsHash]),
-    ),
-    signatures,
-  };
-}
 
 /**
  * The catalogue in the data of the lab's experiment; undefined where they hold none.

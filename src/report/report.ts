@@ -1,10 +1,7 @@
 /** A report: from what was read to one HTML file. */
 import { UserError } from "../core/errors.ts";
-import { writeFileAtomic } from "../files/atomic_file.ts";
-import { readChartJs } from "./chart_js.ts";
-import { pageScript } from "./page_script.ts";
 import { dashboardPage } from "./dashboard_page.ts";
-import { buildDocument, type Section } from "./document.ts";
+import { buildDocument, type PageScripts, type Section } from "./document.ts";
 import { labPage } from "./lab_page.ts";
 import { matrixPage } from "./matrix_page.ts";
 import { reproducePage } from "./reproduce_page.ts";
@@ -14,7 +11,7 @@ import { speedPage } from "./speed_page.ts";
 import { summaryPage } from "./summary_page.ts";
 import { triageData, triagePage } from "./triage_page.ts";
 
-function pages(content: ReportContent): Section[] {
+function pages(content: ReportContent, { chartJsVersion }: PageScripts): Section[] {
   const { runs, faults, matrix, lab, bench } = content;
   return [
     summaryPage(content),
@@ -24,7 +21,7 @@ function pages(content: ReportContent): Section[] {
     ...(lab.length > 0 ? [labPage(lab)] : []),
     ...runs.map(runPage),
     ...(bench.length > 0 ? [speedPage(bench)] : []),
-    reproducePage(content),
+    reproducePage(content, { chartJsVersion }),
   ];
 }
 
@@ -32,35 +29,25 @@ function pages(content: ReportContent): Section[] {
  * Renders a report.
  *
  * @param content What it shows.
+ * @param scripts What runs in it.
  * @returns The HTML.
  * @throws {UserError} When it does not fit into a report.
  */
-export async function renderReport(content: ReportContent): Promise<string> {
+export async function renderReport(
+  content: ReportContent,
+  scripts: PageScripts,
+): Promise<string> {
   try {
     return await buildDocument({
       title: "agentrl report",
       subtitle:
         "Reinforcement learning for a tool-using agent: what ran, what it shows, and how it can go wrong.",
-      sections: pages(content),
+      sections: pages(content, scripts),
       data: { triage: triageData() },
-      scripts: { chartJs: readChartJs(), page: pageScript() },
+      scripts,
     });
   } catch (error) {
     if (error instanceof RangeError) throw new UserError(error.message);
     throw error;
   }
-}
-
-/**
- * Renders a report and writes it, whole or not at all.
- *
- * @param path The file.
- * @param content What it shows.
- * @returns Its size in bytes.
- * @throws {UserError} As {@linkcode renderReport}, and when the file cannot be written.
- */
-export async function writeReport(path: string, content: ReportContent): Promise<number> {
-  const bytes = new TextEncoder().encode(await renderReport(content));
-  writeFileAtomic(path, bytes);
-  return bytes.length;
 }

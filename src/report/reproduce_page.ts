@@ -3,7 +3,6 @@ import denoConfig from "../../deno.json" with { type: "json" };
 import { faultConfig } from "../faults/faults.ts";
 import { resolveConfig, type TrainConfig } from "../rl/config.ts";
 import { baseName, type RunSettings } from "../run/run_settings.ts";
-import { CHART_JS_VERSION } from "./chart_js.ts";
 import type { Section } from "./document.ts";
 import { type Html, html, NOTHING } from "./html.ts";
 import type { ReportContent } from "./report_content.ts";
@@ -72,7 +71,10 @@ function hashes({ faults, runs }: ReportContent): Html {
  *
  * @param content The whole report.
  */
-export function reproducePage(content: ReportContent): Section {
+export function reproducePage(
+  content: ReportContent,
+  { chartJsVersion }: { readonly chartJsVersion: string },
+): Section {
   const lines = commands(content);
   return {
     id: "reproduce",
@@ -82,7 +84,7 @@ ${
       facts([
         ["agentrl", denoConfig.version],
         ["Deno", Deno.version.deno],
-        ["Chart.js", CHART_JS_VERSION],
+        ["Chart.js", chartJsVersion],
       ])
     }
 ${hashes(content)}`,

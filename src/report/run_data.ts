@@ -1,13 +1,7 @@
-/** A run as the report shows it, read from its folder; a lone JSONL file of metrics is a run of which nothing else is known. */
-import { z } from "zod";
+/** A run as the report shows it. */
 import { UserError } from "../core/errors.ts";
 import type { CheckResult } from "../diagnose/invariants.ts";
-import { readChecks } from "../run/checks_file.ts";
-import { readJournal } from "../files/journal.ts";
-import { exists } from "../files/paths.ts";
-import { checkpointSteps, runPaths } from "../run/run_directory.ts";
-import { readJson } from "../files/json.ts";
-import { readSettings, type RunSettings } from "../run/run_settings.ts";
+import type { RunSettings } from "../run/run_settings.ts";
 import type { Point } from "./downsample.ts";
 
 /** A sampled episode. */
@@ -46,24 +40,8 @@ export interface RunData {
   readonly recorded: readonly RecordedStepData[];
 }
 
-const episodeSchema = z.object({
-  step: z.int(),
-  episode: z.int(),
-  group: z.int(),
-  tokens: z.array(z.int()),
-  owners: z.array(z.int()),
-  logps: z.array(z.number().nullable().transform((logp) => logp ?? NaN)),
-  reward: z.number(),
-  info: z.record(z.string(), z.unknown()).default({}),
-}).refine(
-  ({ tokens, owners, logps }) => owners.length === tokens.length && logps.length === tokens.length,
-  "tokens, owners and logps must be equally many",
-);
-
-const recordSchema = z.object({ reasons: z.array(z.string()) });
-
 /** Metrics by name from rows of them; `source` is what error sentences call them. */
-function metricsOf(rows: readonly Readonly<Record<string, unknown>>[], source: string) {
+export function metricsOf(rows: readonly Readonly<Record<string, unknown>>[], source: string) {
   const metrics = new Map<string, Point[]>();
   for (const [index, { step = index, ...values }] of rows.entries()) {
     if (typeof step !== "number") {
@@ -84,37 +62,6 @@ function metricsOf(rows: readonly Readonly<Record<string, unknown>>[], source: s
   return { stepCount: rows.length, metrics };
 }
 
-function readEpisodes(path: string): EpisodeData[] {
-  return readJournal(path).map((row, index) => {
-    const result = episodeSchema.safeParse(row);
-    if (result.success) return result.data;
-    const [issue] = result.error.issues;
-    throw new UserError(
-      `Cannot use ${path}, row ${index + 1}: ${
-        issue?.path.join(".") || "the row"
-      }: ${issue?.message}`,
-    );
-  });
-}
-
-function readRecorded(path: string): RecordedStepData[] {
-  const folder = `${path}/steps`;
-  if (!exists(folder)) return [];
-  const steps = Array.from(Deno.readDirSync(folder), ({ name }) => name)
-    .filter((name) => /^\d+$/.test(name) && exists(`${folder}/${name}/record.json`))
-    .map(Number)
-    .sort((a, b) => a - b);
-  return steps.map((step) => {
-    const result = recordSchema.safeParse(readJson(`${folder}/${step}/record.json`));
-    return { step, reasons: result.data?.reasons ?? [] };
-  });
-}
-
-/** `runs/grpo-seed0` → `grpo-seed0`; a file's name goes without its ending. */
-function nameOf(path: string): string {
-  return path.replace(/\/+$/, "").split("/").at(-1)?.replace(/\.jsonl$/, "") || path;
-}
-
 /**
  * A run of which nothing but its metrics is known.
  *
@@ -127,29 +74,4 @@ export function runOfRows(
 ): RunData {
   const none = { settings: undefined, checks: [], episodes: [], checkpoints: [], recorded: [] };
   return { name, path, ...metricsOf(rows, path), ...none };
-}
-
-/**
- * Reads a run.
- *
- * @param path Its folder, or a JSONL file of metrics.
- * @returns What is there; files that a run need not have may be missing.
- * @throws {UserError} When metrics are missing, or a file holds something else.
- */
-export function readRun(path: string): RunData {
-  const name = nameOf(path);
-  if (path.endsWith(".jsonl")) {
-    return runOfRows(readJournal(path), { name, path });
-  }
-  const paths = runPaths(path);
-  return {
-    name,
-    path,
-    settings: exists(paths.config) ? readSettings(paths.config) : undefined,
-    ...metricsOf(readJournal(paths.metrics), paths.metrics),
-    checks: exists(paths.checks) ? readChecks(paths.checks) : [],
-    episodes: exists(paths.episodes) ? readEpisodes(paths.episodes) : [],
-    checkpoints: checkpointSteps(path),
-    recorded: readRecorded(path),
-  };
 }

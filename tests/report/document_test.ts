@@ -1,10 +1,10 @@
 /** Tests of the document: its policy names exactly what is inside, ids are unique, and it stays small. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { chartFigure } from "../../src/report/chart.ts";
-import { readChartJs } from "../../src/report/chart_js.ts";
+import { readChartJs } from "../../src/report/files/chart_js.ts";
 import { buildDocument, MAX_BYTES, type Section } from "../../src/report/document.ts";
 import { html } from "../../src/report/html.ts";
-import { pageScript } from "../../src/report/page_script.ts";
+import { pageScript } from "../../src/report/files/page_script.ts";
 
 /** A section with `count` charts of `pointCount` points. */
 function sectionOf(id: string, count: number, pointCount: number): Section {
@@ -25,7 +25,7 @@ function sectionOf(id: string, count: number, pointCount: number): Section {
 }
 
 function build(sections: readonly Section[], chartJs = "window.Chart = 1;"): Promise<string> {
-  const scripts = { chartJs, page: pageScript() };
+  const scripts = { chartJs, chartJsVersion: "4", page: pageScript() };
   return buildDocument({ title: "T", subtitle: "", sections, data: { triage: [] }, scripts });
 }
 

@@ -1,14 +1,8 @@
 /** Tests of what the catalogue's pairs say: what the reward hides. */
+import { isFaultsFolder, readFaults } from "../../src/report/files/faults.ts";
 import { assertEquals } from "@std/assert";
 import type { Point } from "../../src/report/downsample.ts";
-import {
-  failurePairs,
-  faultsOfLab,
-  isFaultsFolder,
-  judgeReward,
-  lastMean,
-  readFaults,
-} from "../../src/report/faults_data.ts";
+import { failurePairs, faultsOfLab, judgeReward, lastMean } from "../../src/report/faults_data.ts";
 import type { RunData } from "../../src/report/run_data.ts";
 import { withFolder } from "../files/with_folder.ts";
 import { writeFaults } from "./fixture.ts";

@@ -1,6 +1,6 @@
 /** Tests of the page's script: one text without module syntax and types that a browser can read. */
 import { assert, assertEquals } from "@std/assert";
-import { pageScript } from "../../src/report/page_script.ts";
+import { pageScript } from "../../src/report/files/page_script.ts";
 
 const FOLDER = new URL("../../src/report/script/", import.meta.url);
 

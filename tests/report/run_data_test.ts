@@ -1,8 +1,8 @@
 /** Tests of reading what a report shows: runs with and without their files, and what lies at a path. */
 import { assertEquals, assertThrows } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
-import { readContent } from "../../src/report/report_content.ts";
-import { readRun } from "../../src/report/run_data.ts";
+import { readContent } from "../../src/report/files/content.ts";
+import { readRun } from "../../src/report/files/run.ts";
 import { withFolder } from "../files/with_folder.ts";
 import { writeFaults, writeLab, writeMatrix, writeRun } from "./fixture.ts";
 

@@ -108,7 +108,7 @@ Deno.test("reproducePage() lists the suites that the report shows, each once", (
   const bench = [DOCUMENTS.train, DOCUMENTS.growth, DOCUMENTS.train].map((document) =>
     benchSchema.parse(document)
   );
-  const { body: { markup } } = reproducePage({ ...EMPTY_CONTENT, bench });
+  const { body: { markup } } = reproducePage({ ...EMPTY_CONTENT, bench }, { chartJsVersion: "4" });
   assertStringIncludes(
     markup,
     "<code>cli/agentrl bench train --json\ncli/agentrl bench growth --json</code>",

@@ -1,10 +1,10 @@
 /** The page's script as one text: the modules of src/report/script without their types, in the order of their imports. */
 import { stripTypeScriptTypes } from "node:module";
-import charts from "./script/charts.ts" with { type: "text" };
-import keyboard from "./script/keyboard.ts" with { type: "text" };
-import numbers from "./script/numbers.ts" with { type: "text" };
-import page from "./script/page.ts" with { type: "text" };
-import triageMap from "./script/triage_map.ts" with { type: "text" };
+import charts from "../script/charts.ts" with { type: "text" };
+import keyboard from "../script/keyboard.ts" with { type: "text" };
+import numbers from "../script/numbers.ts" with { type: "text" };
+import page from "../script/page.ts" with { type: "text" };
+import triageMap from "../script/triage_map.ts" with { type: "text" };
 
 /** Each module stands behind those that it imports, so that their names are defined; a name must be of one module only. */
 const MODULES = [numbers, charts, triageMap, keyboard, page];

@@ -1,0 +1,88 @@
+/** Reads a run for the report from its folder; a lone JSONL file of metrics is a run of which nothing else is known. */
+import { z } from "zod";
+import { UserError } from "../../core/errors.ts";
+import { readJournal } from "../../files/journal.ts";
+import { readJson } from "../../files/json.ts";
+import { exists } from "../../files/paths.ts";
+import { readChecks } from "../../run/checks_file.ts";
+import { checkpointSteps, runPaths } from "../../run/run_directory.ts";
+import { readSettings } from "../../run/run_settings.ts";
+import {
+  type EpisodeData,
+  metricsOf,
+  type RecordedStepData,
+  type RunData,
+  runOfRows,
+} from "../run_data.ts";
+
+const episodeSchema = z.object({
+  step: z.int(),
+  episode: z.int(),
+  group: z.int(),
+  tokens: z.array(z.int()),
+  owners: z.array(z.int()),
+  logps: z.array(z.number().nullable().transform((logp) => logp ?? NaN)),
+  reward: z.number(),
+  info: z.record(z.string(), z.unknown()).default({}),
+}).refine(
+  ({ tokens, owners, logps }) => owners.length === tokens.length && logps.length === tokens.length,
+  "tokens, owners and logps must be equally many",
+);
+
+const recordSchema = z.object({ reasons: z.array(z.string()) });
+
+function readEpisodes(path: string): EpisodeData[] {
+  return readJournal(path).map((row, index) => {
+    const result = episodeSchema.safeParse(row);
+    if (result.success) return result.data;
+    const [issue] = result.error.issues;
+    throw new UserError(
+      `Cannot use ${path}, row ${index + 1}: ${
+        issue?.path.join(".") || "the row"
+      }: ${issue?.message}`,
+    );
+  });
+}
+
+function readRecorded(path: string): RecordedStepData[] {
+  const folder = `${path}/steps`;
+  if (!exists(folder)) return [];
+  const steps = Array.from(Deno.readDirSync(folder), ({ name }) => name)
+    .filter((name) => /^\d+$/.test(name) && exists(`${folder}/${name}/record.json`))
+    .map(Number)
+    .sort((a, b) => a - b);
+  return steps.map((step) => {
+    const result = recordSchema.safeParse(readJson(`${folder}/${step}/record.json`));
+    return { step, reasons: result.data?.reasons ?? [] };
+  });
+}
+
+/** `runs/grpo-seed0` → `grpo-seed0`; a file's name goes without its ending. */
+function nameOf(path: string): string {
+  return path.replace(/\/+$/, "").split("/").at(-1)?.replace(/\.jsonl$/, "") || path;
+}
+
+/**
+ * Reads a run.
+ *
+ * @param path Its folder, or a JSONL file of metrics.
+ * @returns What is there; files that a run need not have may be missing.
+ * @throws {UserError} When metrics are missing, or a file holds something else.
+ */
+export function readRun(path: string): RunData {
+  const name = nameOf(path);
+  if (path.endsWith(".jsonl")) {
+    return runOfRows(readJournal(path), { name, path });
+  }
+  const paths = runPaths(path);
+  return {
+    name,
+    path,
+    settings: exists(paths.config) ? readSettings(paths.config) : undefined,
+    ...metricsOf(readJournal(paths.metrics), paths.metrics),
+    checks: exists(paths.checks) ? readChecks(paths.checks) : [],
+    episodes: exists(paths.episodes) ? readEpisodes(paths.episodes) : [],
+    checkpoints: checkpointSteps(path),
+    recorded: readRecorded(path),
+  };
+}
