@@ -1,9 +1,11 @@
 /** What a reader of one form of log is, and what it reads from. */
+import type { LogSettings } from "./run_log.ts";
 import type { RunLogBuilder } from "./run_log_builder.ts";
 
-/** A line of text with its number, from 1. */
+/** A line of text. A carriage return ends a line as a line feed does, since progress bars redraw themselves with it. */
 export interface TextLine {
   readonly text: string;
+  /** Line feeds before it, plus 1: what an editor shows. */
   readonly number: number;
   /** True of a last line without a line feed: its writer may have been stopped within it, so that its last number may be cut. */
   readonly isUnended?: true;
@@ -15,6 +17,8 @@ export interface ReadOptions {
   readonly run?: string | undefined;
   /** The key or column that counts the steps, where the file calls it otherwise than is known (`--map KEY=step`). */
   readonly stepKey?: string | undefined;
+  /** What flags say of the run; a console log without steps counts them by `loggingSteps`. */
+  readonly settings?: LogSettings | undefined;
 }
 
 /** One opened file (or standard input), already unpacked where it was compressed. Each stream can be taken once. */
@@ -25,7 +29,7 @@ export interface LogInput {
   readonly head: Uint8Array;
   /** All bytes in pieces. */
   bytes(): AsyncIterable<Uint8Array>;
-  /** All lines in batches, without their ends. @throws {UserError} When a line is longer than 16 MiB or not UTF-8. */
+  /** All lines in batches, as `linesOf` of text_lines.ts makes them. @throws {UserError} When a line is longer than 16 MiB. */
   lines(): AsyncIterable<readonly TextLine[]>;
 }
 

@@ -1,5 +1,12 @@
 /** A run's log as columns, whatever file it came from: every number under its own key, with its step and its place. */
 
+/** How far the values of a column are known where their writer rounded them. */
+export type LogRounding =
+  /** To so many places after the decimal point. */
+  | { readonly decimals: number }
+  /** To so many significant digits. */
+  | { readonly digits: number };
+
 /** Numbers of one key, in the order in which the file has them. */
 export interface LogColumn {
   /** The key as the file spells it, without a unit that stands in it. */
@@ -10,9 +17,13 @@ export interface LogColumn {
   readonly values: Float64Array;
   /** Indices of the values that the file gives as not available (null, `No Log`): they are not numbers gone wrong. */
   readonly nulls: ReadonlySet<number>;
+  /** The axis of all its rows; an index into {@linkcode RunLog.axes}. */
+  readonly axis: number;
+  /** Set where the text of the values shows that they were rounded. */
+  readonly rounding?: LogRounding;
 }
 
-/** The rows of a log, parallel arrays. A row is what one stretch of the run says of one step. */
+/** The rows of a log, parallel arrays. A row is what one stretch of the run says of one step of one axis. */
 export interface LogRows {
   readonly count: number;
   /** The step that each row speaks of, in the unit of the file. */
@@ -21,12 +32,16 @@ export interface LogRows {
   readonly files: Uint32Array;
   /** The line (of binary files the record) where the row begins, from 1. */
   readonly lines: Uint32Array;
-  /** Restarts before the row: 0 until the first seam. */
+  /** What the steps count; indices into {@linkcode RunLog.axes}. */
+  readonly axes: Uint32Array;
+  /** Restarts on the row's axis before the row: 0 until its first seam. */
   readonly stretches: Uint32Array;
 }
 
-/** A restart within a log: a key continues at a step that it had passed already. */
+/** A restart within a log: keys continue at a step that they had passed already. */
 export interface Seam {
+  /** The axis that goes back; an index into {@linkcode RunLog.axes}. A restart is a seam on each axis that it sets back. */
+  readonly axis: number;
   /** The first row after the restart. */
   readonly row: number;
   /** The last step before it. */
@@ -75,6 +90,11 @@ export interface LogSource {
 export interface RunLog {
   readonly source: LogSource;
   readonly rows: LogRows;
+  /**
+   * What steps count, in the order of first appearance. Steps of different axes must never be compared. Most logs have one:
+   * `step`; `row` where the file tells no steps and rows were counted; slime has `rollout` and `step` (of the optimizer).
+   */
+  readonly axes: readonly string[];
   /** By key, in the order in which they first appear. */
   readonly columns: ReadonlyMap<string, LogColumn>;
   /** In the order of the file. */
@@ -85,6 +105,8 @@ export interface RunLog {
 /** A key's values by step as the run that survived saw them. */
 export interface LogSeries {
   readonly key: string;
+  /** An index into {@linkcode RunLog.axes}. */
+  readonly axis: number;
   /** Ascending, each step once. */
   readonly steps: Float64Array;
   /** NaN where it was NaN or not available; `isNull` tells which. */
@@ -93,6 +115,7 @@ export interface LogSeries {
   readonly isNull: Uint8Array;
   /** The row of each value, for its place. */
   readonly rows: Uint32Array;
+  readonly rounding?: LogRounding;
 }
 
 /**
@@ -107,7 +130,9 @@ export function seriesOf(log: RunLog, key: string): LogSeries | undefined {
   if (!column) return undefined;
   const { steps, stretches } = log.rows;
   // The step from which each later stretch overrules: the least first step of all stretches behind it.
-  const cutOf = log.seams.map(({ nextStep }) => nextStep);
+  const cutOf = log.seams.filter(({ axis }) => axis === column.axis).map(({ nextStep }) =>
+    nextStep
+  );
   for (let s = cutOf.length - 2; s >= 0; s--) cutOf[s] = Math.min(cutOf[s], cutOf[s + 1]);
   const kept: number[] = [];
   for (let i = 0; i < column.rows.length; i++) {
@@ -121,6 +146,8 @@ export function seriesOf(log: RunLog, key: string): LogSeries | undefined {
   );
   return {
     key,
+    axis: column.axis,
+    ...(column.rounding && { rounding: column.rounding }),
     steps: Float64Array.from(last, (i) => steps[column.rows[i]]),
     values: Float64Array.from(last, (i) => column.values[i]),
     isNull: Uint8Array.from(last, (i) => Number(column.nulls.has(i))),
@@ -131,4 +158,19 @@ export function seriesOf(log: RunLog, key: string): LogSeries | undefined {
 /** Where a row stands, for people: `logs/a.jsonl:12`. */
 export function placeOf({ source, rows }: RunLog, row: number): string {
   return `${source.files[rows.files[row]]}:${rows.lines[row]}`;
+}
+
+/**
+ * How far a value can lie from what the trainer computed, because its writer rounded it: 0.0005 for a `1.000`. A rule that
+ * certifies an exact value must not do so from a rounded one.
+ *
+ * @param rounding Of the value's column or series.
+ * @returns Half a unit of the last place; 0 where nothing shows that the value was rounded.
+ */
+export function roundingErrorOf(rounding: LogRounding | undefined, value: number): number {
+  if (!rounding || !Number.isFinite(value)) return 0;
+  if ("decimals" in rounding) return 0.5 * 10 ** -rounding.decimals;
+  // Rounding to significant digits keeps an exact zero, and makes none.
+  if (value === 0) return 0;
+  return 0.5 * 10 ** (Math.floor(Math.log10(Math.abs(value))) + 1 - rounding.digits);
 }

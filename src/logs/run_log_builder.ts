@@ -1,78 +1,77 @@
 /** Collects the rows that a reader finds into a {@linkcode RunLog}: merges rows of one step, and finds the restarts. */
+import { growingFloats, growingIndices, type GrowingNumbers } from "./growing_numbers.ts";
 import type { LogColumn, LogRows, LogSettings, RunLog, Seam } from "./run_log.ts";
+import { WrittenDigits } from "./written_digits.ts";
 
 /** A number, or null where the file says that there is none. */
 export type LogValue = number | null;
 
-/** Where a row begins. */
+/**
+ * A key, its number, and the number as the file spells it (with the quotes around it, if any), where that shows how it was
+ * rounded: readers of text give it, those of binary forms and of JSON numbers do not.
+ */
+export type LogEntry = readonly [key: string, value: LogValue, written?: string];
+
+/** Where a row begins, and what its step counts. */
 export interface RowPlace {
   /** Its line, of binary files its record, from 1. */
   readonly line: number;
+  /** `step` where it is left out; see {@linkcode RunLog.axes}. */
+  readonly axis?: string;
 }
 
-/** A list of numbers that grows in place: a plain array of a million numbers costs several times as much. */
-class GrowingNumbers<A extends Float64Array | Uint32Array> {
-  #length = 0;
-  #values: A;
-  readonly #make: (length: number) => A;
-
-  constructor(make: (length: number) => A) {
-    this.#make = make;
-    this.#values = make(16);
-  }
-
-  get length(): number {
-    return this.#length;
-  }
-
-  at(index: number): number {
-    return this.#values[index];
-  }
-
-  set(index: number, value: number): void {
-    this.#values[index] = value;
-  }
-
-  push(value: number): void {
-    if (this.#length === this.#values.length) {
-      const grown = this.#make(this.#length * 2);
-      grown.set(this.#values);
-      this.#values = grown;
-    }
-    this.#values[this.#length++] = value;
-  }
-
-  finish(): A {
-    return this.#values.slice(0, this.#length) as A;
-  }
+/** What a reader tells of a log. */
+export interface LogSink {
+  /** Adds what the file says of a step. */
+  add(step: number, place: RowPlace, entries: Iterable<LogEntry>): void;
+  /** Notes something that was passed over. */
+  ignore(what: string, example: string, count?: number): void;
+  /** Notes what the file tells of the run. */
+  set(settings: LogSettings): void;
+  /** Says which form it is, of a reader that finds it out while it reads. */
+  identify(found: FoundForm): void;
 }
 
-const growingFloats = () => new GrowingNumbers((length) => new Float64Array(length));
-const growingIndices = () => new GrowingNumbers((length) => new Uint32Array(length));
+/** A form that was found while reading. */
+export interface FoundForm {
+  readonly form: string;
+  readonly producer?: string;
+}
 
 interface GrowingColumn {
   readonly key: string;
+  readonly axis: Axis;
   readonly rows: GrowingNumbers<Uint32Array>;
   readonly values: GrowingNumbers<Float64Array>;
   readonly nulls: Set<number>;
+  readonly digits: WrittenDigits;
   /** The furthest step of the current stretch. */
   lastStep: number;
 }
 
+interface Axis {
+  readonly index: number;
+  readonly columns: GrowingColumn[];
+  /** Rows of the current stretch by step. */
+  rowOfStep: Map<number, number>;
+  lastStep: number;
+  stretch: number;
+}
+
 /** Builds a log row by row. */
-export class RunLogBuilder {
+export class RunLogBuilder implements LogSink {
   readonly #steps = growingFloats();
   readonly #files = growingIndices();
   readonly #lines = growingIndices();
+  readonly #axisOfRow = growingIndices();
   readonly #stretches = growingIndices();
+  readonly #axes = new Map<string, Axis>();
   readonly #columns = new Map<string, GrowingColumn>();
   readonly #seams: Seam[] = [];
   readonly #fileNames: string[] = [];
   readonly #ignored = new Map<string, { count: number; readonly example: string }>();
-  /** Rows of the current stretch by step. */
-  #rowOfStep = new Map<number, number>();
-  #lastStep = -Infinity;
   #settings: LogSettings = {};
+  #found: FoundForm | undefined;
 
   /** Rows so far. */
   get rowCount(): number {
@@ -84,11 +83,16 @@ export class RunLogBuilder {
     this.#fileNames.push(name);
   }
 
-  /** Notes something that was passed over. */
-  ignore(what: string, example: string): void {
+  /**
+   * Notes something that was passed over.
+   *
+   * @param what Its kind, for example `values that are text`.
+   * @param example Kept of the first of its kind.
+   */
+  ignore(what: string, example: string, count = 1): void {
     const entry = this.#ignored.get(what);
-    if (entry) entry.count++;
-    else this.#ignored.set(what, { count: 1, example: example.slice(0, 120) });
+    if (entry) entry.count += count;
+    else this.#ignored.set(what, { count, example: example.slice(0, 120) });
   }
 
   /** Notes what the file tells of the run; later words win. */
@@ -96,67 +100,119 @@ export class RunLogBuilder {
     this.#settings = { ...this.#settings, ...settings };
   }
 
+  /** Says which form it is, of a reader that finds it out while it reads; outranks what `finish` is told. */
+  identify(found: FoundForm): void {
+    this.#found = found;
+  }
+
   /**
    * Adds what the file says of a step. Rows of one step are merged, also late ones of a writer that lags behind; of a key
-   * that comes twice the later value stands. A key that goes back begins a new stretch of the run.
+   * that comes twice the later value stands. Keys that go back begin a new stretch of the run.
    *
    * @param step The step, in the unit of the file; a finite number.
    * @param entries Keys and numbers.
    */
-  add(step: number, place: RowPlace, entries: Iterable<readonly [string, LogValue]>): void {
-    const pairs = [...entries];
-    if (pairs.length === 0) return;
-    const goesBack = pairs.some(([key]) => (this.#columns.get(key)?.lastStep ?? -Infinity) > step);
-    if (goesBack) this.#beginStretch(step);
-    const row = this.#rowOfStep.get(step) ?? this.#addRow(step, place);
-    for (const [key, value] of pairs) this.#addValue(key, { row, step, value });
-    this.#lastStep = Math.max(this.#lastStep, step);
+  add(step: number, place: RowPlace, entries: Iterable<LogEntry>): void {
+    const list = [...entries];
+    if (list.length === 0) return;
+    if (!Number.isFinite(step)) return this.ignore("rows without a finite step", String(step));
+    const axis = this.#axisOf(place.axis ?? "step");
+    if (this.#goesBack(axis, { step, list })) this.#beginStretch(axis, step);
+    const row = axis.rowOfStep.get(step) ?? this.#addRow(axis, { step, line: place.line });
+    for (const entry of list) this.#addValue(axis, { row, step, entry });
+    axis.lastStep = Math.max(axis.lastStep, step);
+  }
+
+  #axisOf(name: string): Axis {
+    let axis = this.#axes.get(name);
+    if (!axis) {
+      const index = this.#axes.size;
+      axis = { index, columns: [], rowOfStep: new Map(), lastStep: -Infinity, stretch: 0 };
+      this.#axes.set(name, axis);
+    }
+    return axis;
+  }
+
+  /**
+   * True where a row is from a run that was set back. Two writers of one log (trainer and orchestrator) share a few keys, such
+   * as the time, and one of them may lag; so most of the row's keys must have passed its step, or most of the keys that have
+   * passed it must be in the row.
+   */
+  #goesBack(
+    axis: Axis,
+    { step, list }: { readonly step: number; readonly list: readonly LogEntry[] },
+  ): boolean {
+    if (step >= axis.lastStep) return false;
+    let passed = 0;
+    for (const [key] of list) {
+      if ((this.#columns.get(key)?.lastStep ?? -Infinity) > step) passed++;
+    }
+    if (passed === 0) return false;
+    if (passed * 2 > list.length) return true;
+    return passed * 2 > axis.columns.filter(({ lastStep }) => lastStep > step).length;
   }
 
   /**
    * Notes that the file itself says that the run begins anew at a step: what stands there from that step on is overruled,
    * whether or not anything follows.
    */
-  restart(nextStep: number): void {
-    if (nextStep <= this.#lastStep) this.#beginStretch(nextStep);
+  restart(nextStep: number, axisName = "step"): void {
+    const axis = this.#axisOf(axisName);
+    if (nextStep <= axis.lastStep) this.#beginStretch(axis, nextStep);
   }
 
-  #beginStretch(nextStep: number): void {
-    this.#seams.push({ row: this.#steps.length, lastStep: this.#lastStep, nextStep });
-    this.#rowOfStep = new Map();
-    this.#lastStep = -Infinity;
-    for (const column of this.#columns.values()) column.lastStep = -Infinity;
+  #beginStretch(axis: Axis, nextStep: number): void {
+    this.#seams.push({
+      axis: axis.index,
+      row: this.#steps.length,
+      lastStep: axis.lastStep,
+      nextStep,
+    });
+    axis.rowOfStep = new Map();
+    axis.lastStep = -Infinity;
+    axis.stretch++;
+    for (const column of axis.columns) column.lastStep = -Infinity;
   }
 
-  #addRow(step: number, { line }: RowPlace): number {
+  #addRow(axis: Axis, { step, line }: { readonly step: number; readonly line: number }): number {
     const row = this.#steps.length;
     this.#steps.push(step);
     this.#files.push(Math.max(0, this.#fileNames.length - 1));
     this.#lines.push(line);
-    this.#stretches.push(this.#seams.length);
-    this.#rowOfStep.set(step, row);
+    this.#axisOfRow.push(axis.index);
+    this.#stretches.push(axis.stretch);
+    axis.rowOfStep.set(step, row);
     return row;
   }
 
-  #addValue(
-    key: string,
-    { row, step, value }: {
-      readonly row: number;
-      readonly step: number;
-      readonly value: LogValue;
-    },
-  ): void {
+  #columnOf(key: string, axis: Axis): GrowingColumn {
     let column = this.#columns.get(key);
     if (!column) {
       column = {
         key,
+        axis,
         rows: growingIndices(),
         values: growingFloats(),
         nulls: new Set(),
+        digits: new WrittenDigits(),
         lastStep: -Infinity,
       };
       this.#columns.set(key, column);
+      axis.columns.push(column);
     }
+    return column;
+  }
+
+  #addValue(
+    axis: Axis,
+    { row, step, entry: [key, value, written] }: {
+      readonly row: number;
+      readonly step: number;
+      readonly entry: LogEntry;
+    },
+  ): void {
+    const column = this.#columnOf(key, axis);
+    if (column.axis !== axis) return this.ignore("values of a key that another axis has", key);
     // A repeated key of the newest row replaces its value; an older one is appended, and the later value of a step wins.
     const last = column.rows.length - 1;
     const index = last >= 0 && column.rows.at(last) === row ? last : last + 1;
@@ -167,43 +223,40 @@ export class RunLogBuilder {
     column.values.set(index, value ?? NaN);
     if (value === null) column.nulls.add(index);
     else column.nulls.delete(index);
+    if (value !== null) column.digits.see(written);
     column.lastStep = Math.max(column.lastStep, step);
   }
 
   /** The log. @param source What it was read from. */
-  finish(
-    source: {
-      readonly path: string;
-      readonly form: string;
-      readonly producer?: string | undefined;
-    },
-  ): RunLog {
+  finish(source: { readonly path: string } & FoundForm): RunLog {
     const rows: LogRows = {
       count: this.#steps.length,
       steps: this.#steps.finish(),
       files: this.#files.finish(),
       lines: this.#lines.finish(),
+      axes: this.#axisOfRow.finish(),
       stretches: this.#stretches.finish(),
     };
     const columns = new Map<string, LogColumn>();
     for (const [key, column] of this.#columns) {
-      const { nulls } = column;
+      const rounding = column.digits.rounding();
       columns.set(key, {
         key,
         rows: column.rows.finish(),
         values: column.values.finish(),
-        nulls,
+        nulls: column.nulls,
+        axis: column.axis.index,
+        ...(rounding && { rounding }),
       });
     }
     const ignored = Array.from(this.#ignored, ([what, entry]) => ({ what, ...entry }));
-    const { path, form, producer } = source;
-    const files = this.#fileNames;
-    const seams = this.#seams;
+    const { form, producer } = this.#found ?? source;
     return {
-      source: { path, form, producer, files, ignored },
+      source: { path: source.path, form, producer, files: this.#fileNames, ignored },
       rows,
+      axes: [...this.#axes.keys()],
       columns,
-      seams,
+      seams: this.#seams,
       settings: this.#settings,
     };
   }
