@@ -2,6 +2,7 @@
 import { parseArgs } from "@std/cli";
 import { UserError } from "../src/core/errors.ts";
 import { suggestName } from "../src/core/nearest.ts";
+import { escapeControls } from "../src/core/sentence.ts";
 
 interface FlagBase {
   /** One sentence for `--help`. */
@@ -122,6 +123,31 @@ function refuseEmpty(given: unknown, name: string): void {
   }
 }
 
+/** A flag that is written as nothing would read it: a value where none is taken, or twice where the last would win. */
+function refuseMisused(
+  args: readonly string[],
+  declared: Flags,
+  names: ReadonlyMap<string, string>,
+): void {
+  const end = args.indexOf("--");
+  const seen = new Set<string>();
+  for (const argument of end < 0 ? args : args.slice(0, end)) {
+    const [given = "", value] = argument.split(/=(.*)/s, 2);
+    const written = given === "-h" ? "--help" : given;
+    const kind = declared[names.get(written) ?? ""]?.kind;
+    if (kind === undefined) continue;
+    if (kind === "boolean" && value !== undefined) {
+      throw new UserError(
+        `${written} takes no value, found "${value}": write ${written} alone, or leave it out`,
+      );
+    }
+    if (kind !== "list" && seen.has(written)) {
+      throw new UserError(`${written} is given twice: give it once`);
+    }
+    seen.add(written);
+  }
+}
+
 /** What {@linkcode parseFlags} returns. */
 export interface ParsedFlags<F extends Flags> {
   readonly flags: FlagValues<F>;
@@ -135,7 +161,7 @@ export interface ParsedFlags<F extends Flags> {
  * @param args The arguments after the command's name.
  * @param declared The command's flags, the common ones among them. With `--help` nothing is required.
  * @returns The values, complete and checked, and the positional arguments.
- * @throws {UserError} When a flag is unknown, has no value or a value that is not allowed, or is required and missing.
+ * @throws {UserError} When a flag is unknown, given twice, has no value or a value that is not allowed, or is required and missing.
  */
 export function parseFlags<const F extends Flags>(
   args: readonly string[],
@@ -146,6 +172,7 @@ export function parseFlags<const F extends Flags>(
     [...names].filter(([, name]) => wanted(declared[name] as Flag)).map(([written]) =>
       written.slice(2)
     );
+  refuseMisused(args, declared, names);
   const parsed = parseArgs([...args], {
     boolean: ofKind((flag) => flag.kind === "boolean"),
     string: ["_", ...ofKind((flag) => flag.kind !== "boolean")],
@@ -180,7 +207,7 @@ const HELP_COLUMNS = 80;
 export function formatTable(rows: readonly (readonly [string, string])[]): string[] {
   const left = Math.min(38, Math.max(0, ...rows.map(([name]) => name.length)) + 4);
   const lines: string[] = [];
-  for (const [name, description] of rows) {
+  for (const [name, description] of rows.map(([a, b]) => [escapeControls(a), escapeControls(b)])) {
     let line = `  ${name}`.padEnd(left);
     if (line.length > left) {
       lines.push(line);

@@ -1,10 +1,12 @@
 /** The GPU of a command: the flag that every computing command takes, and the device opened as it says. */
 import { UserError } from "../src/core/errors.ts";
+import { escapeControls } from "../src/core/sentence.ts";
 import { Commands } from "../src/gpu/commands.ts";
 import { type Gpu, openGpu } from "../src/gpu/device.ts";
 import type { ReadbackMode } from "../src/gpu/readback.ts";
 import { requireTrustedGpu } from "../src/gpu/self_test.ts";
 import type { Tuning } from "../src/gpu/tuning.ts";
+import { remark } from "../src/files/terminal.ts";
 import { type CachedTuning, readTuning, writeTuning } from "../src/tuning/tuning_cache.ts";
 import type { Flags } from "./flags.ts";
 
@@ -73,8 +75,10 @@ async function withFastestLayout(gpu: Gpu, flags: GpuFlags): Promise<Gpu> {
   const path = tuningPath();
   if (isSoftware || path === undefined) return gpu;
   if (writeTuning(path, { adapter, tuning: undefined }) !== undefined) return gpu;
-  console.error(
-    `agentrl: finding the fastest layout of the kernels on ${adapter} (once; cli/agentrl tune repeats it)`,
+  remark(
+    `agentrl: finding the fastest layout of the kernels on ${
+      escapeControls(adapter)
+    } (once; cli/agentrl tune repeats it)\n`,
   );
   gpu.device.destroy();
   const { measureLayouts } = await import("./tuning.ts");

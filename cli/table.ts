@@ -1,4 +1,5 @@
 /** Tables of measurements: texts to the left, numbers to the right, under a header. */
+import { escapeControls } from "../src/core/sentence.ts";
 
 /**
  * Lays out columns.
@@ -11,7 +12,9 @@ export function formatColumns(
   header: readonly string[],
   rows: readonly (readonly string[])[],
 ): string[] {
-  const lines = [header.map((name) => name.trim()), ...rows];
+  const lines = [header.map((name) => name.trim()), ...rows].map((line) =>
+    line.map(escapeControls)
+  );
   const widths = header.map((_, column) => Math.max(...lines.map((line) => line[column].length)));
   return lines.map((line) =>
     line.map((text, column) =>

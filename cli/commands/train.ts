@@ -1,4 +1,5 @@
 /** `agentrl train`: a training run in a folder, begun or resumed. */
+import { oneSentence } from "../../src/core/sentence.ts";
 import { asUserError } from "../../src/files/file_error.ts";
 import { FAULT_NAMES, faultConfig, type FaultName } from "../../src/faults/faults.ts";
 import type { MetricsRow } from "../../src/rl/metrics.ts";
@@ -6,6 +7,7 @@ import { type AlgorithmName, ALGORITHMS } from "../../src/rl/algorithms.ts";
 import { CLONING } from "../../src/rl/base_agent.ts";
 import { type ConfigSources, resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
 import { readAgent } from "../../src/run/agent_file.ts";
+import { remark } from "../../src/files/terminal.ts";
 import { type Progress, stderrProgress } from "../../src/files/progress.ts";
 import { checkpointPath, openRunDirectory } from "../../src/run/run_directory.ts";
 import {
@@ -189,8 +191,10 @@ export const command = defineCommand({
     const commands = await openCommands({ requireGpu });
     const adapter = adapterName(commands.gpu);
     if (stored.adapter !== null && stored.adapter !== adapter) {
-      console.error(
-        `agentrl train: this run began on ${stored.adapter}; on ${adapter} its numbers may differ by rounding`,
+      remark(
+        `agentrl train: this run began on ${
+          oneSentence(stored.adapter)
+        }; on ${adapter} its numbers may differ by rounding\n`,
       );
     }
     const settings = { ...stored, adapter: stored.adapter ?? adapter };

@@ -7,11 +7,11 @@
 export class UserError extends Error {
   /** The class, by which it is known across workers too. */
   override readonly name = "UserError";
-  /** 2: bad input; 1: the work ran and its result is bad (for example NaN log-probs). */
-  readonly exitCode: 1 | 2;
+  /** 2: bad input; 1: the work ran and its result is bad (for example NaN log-probs); 4: the machine failed (a full disk). */
+  readonly exitCode: 1 | 2 | 4;
 
   /** Takes the sentence for the user and the exit code. */
-  constructor(message: string, exitCode: 1 | 2 = 2) {
+  constructor(message: string, exitCode: 1 | 2 | 4 = 2) {
     super(message);
     this.exitCode = exitCode;
   }

@@ -1,4 +1,6 @@
 /** Progress of long work: one bar that is redrawn on a terminal, plain lines elsewhere. */
+import { escapeControls } from "../core/sentence.ts";
+import { remark } from "./terminal.ts";
 
 /** Where progress goes and what time it is. */
 export interface ProgressOptions {
@@ -70,7 +72,7 @@ export class Progress {
 
   /** Shows a line above the progress, at once. */
   log(line: string): void {
-    this.#options.write(`${this.#lineIsOpen ? "\r\x1b[K" : ""}${line}\n`);
+    this.#options.write(`${this.#lineIsOpen ? "\r\x1b[K" : ""}${escapeControls(line)}\n`);
     this.#lineIsOpen = false;
     this.#lastMs = -Infinity; // The next update redraws the bar below.
   }
@@ -114,7 +116,7 @@ export function stderrProgress(
   return new Progress({
     ...work,
     interactive: Deno.stderr.isTerminal(),
-    write: (text) => void Deno.stderr.writeSync(new TextEncoder().encode(text)),
+    write: remark,
     nowMs: () => performance.now(),
   });
 }

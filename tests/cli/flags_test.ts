@@ -54,6 +54,11 @@ Deno.test("parseFlags() says what was found and what is allowed when a value is 
     [["--out=x", "-x"], "unknown flag -x"],
     [["--out=x", "--_", "y"], "unknown flag --_"],
     [["--out=x", "--__proto__", "y"], "unknown flag --__proto__"],
+    [["--out=x", "--json=no"], '--json takes no value, found "no"'],
+    [["--out=x", "--help="], '--help takes no value, found ""'],
+    [["--out=x", "--seed", "1", "--seed=2"], "--seed is given twice"],
+    [["--out=x", "--json", "--json"], "--json is given twice"],
+    [["--out=x", "-h", "--help"], "--help is given twice"],
   ];
   for (const [args, sentence] of cases) {
     const error = assertThrows(() => parseFlags(args, DECLARED), UserError, sentence);
