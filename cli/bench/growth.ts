@@ -1,4 +1,5 @@
 /** `agentrl bench growth`: how the time of training grows, with the fitted exponents. */
+import type { GrowthDocument } from "../../src/bench/documents.ts";
 import type { Commands } from "../../src/gpu/commands.ts";
 import { GROWTH_AXES, type GrowthCurve, measureGrowth } from "../../src/bench/growth.ts";
 import { stderrProgress } from "../../src/files/progress.ts";
@@ -37,5 +38,8 @@ export async function benchGrowth(
     ...formatTable([...machineRows(machine), roundsRow(rounds)]),
     ...curves.flatMap(curveLines),
   ];
-  return { document: { ...machine, rounds, curves }, text: text.join("\n") };
+  return {
+    document: { ...machine, rounds, curves } satisfies GrowthDocument,
+    text: text.join("\n"),
+  };
 }

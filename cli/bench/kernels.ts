@@ -1,4 +1,5 @@
 /** `agentrl bench kernels`: every kernel of an update, checked against float64, then timed alone. */
+import type { KernelsDocument } from "../../src/bench/documents.ts";
 import type { Commands } from "../../src/gpu/commands.ts";
 import { createTimer } from "../../src/gpu/timing.ts";
 import { type KernelTiming, prepareKernelBench, timeKernel } from "../../src/bench/kernels.ts";
@@ -46,7 +47,14 @@ export async function benchKernels(commands: Commands): Promise<Outcome> {
   );
   const sum = `All calls of an update, one after the other: ${updateMs.toFixed(2)} ms`;
   return {
-    document: { ...machine, operandMemory, rowCount, errors, kernels, updateMs },
+    document: {
+      ...machine,
+      operandMemory,
+      rowCount,
+      errors,
+      kernels,
+      updateMs,
+    } satisfies KernelsDocument,
     text: [...facts, "", ...table, "", sum].join("\n"),
   };
 }

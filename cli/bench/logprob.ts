@@ -1,4 +1,5 @@
 /** `agentrl bench logprob`: the fused log-prob and entropy beside the way through [N, V], and beside a peer program. */
+import type { LogprobDocument } from "../../src/bench/documents.ts";
 import { z } from "zod";
 import { UserError } from "../../src/core/errors.ts";
 import { median } from "../../src/core/statistics.ts";
@@ -257,7 +258,7 @@ export async function benchLogprob(commands: Commands, flags: BenchFlags): Promi
   for (const peer of peers) await peer.close();
   const machine = machineFacts(commands.gpu);
   return {
-    document: { ...machine, rows: rowCount, width, rounds, cases },
+    document: { ...machine, rows: rowCount, width, rounds, cases } satisfies LogprobDocument,
     text: formatCases(machine, cases, flags).join("\n"),
   };
 }

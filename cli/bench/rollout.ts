@@ -1,4 +1,5 @@
 /** `agentrl bench rollout`: rollouts by the number of their episodes, beside the roofline of the adapter. */
+import type { RolloutDocument } from "../../src/bench/documents.ts";
 import type { Commands } from "../../src/gpu/commands.ts";
 import { createTimer } from "../../src/gpu/timing.ts";
 import { bestPeak, type Peak, preparePeakBench } from "../../src/bench/peak.ts";
@@ -68,5 +69,8 @@ export async function benchRollout(
       rollouts.map(rolloutRow),
     ),
   ];
-  return { document: { ...machine, rounds, rollouts, peak }, text: text.join("\n") };
+  return {
+    document: { ...machine, rounds, rollouts, peak } satisfies RolloutDocument,
+    text: text.join("\n"),
+  };
 }

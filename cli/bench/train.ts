@@ -1,4 +1,5 @@
 /** `agentrl bench train`: one training step, split into its phases. */
+import type { TrainDocument } from "../../src/bench/documents.ts";
 import type { Commands } from "../../src/gpu/commands.ts";
 import { createTimer } from "../../src/gpu/timing.ts";
 import { bestPeak, type Peak, preparePeakBench } from "../../src/bench/peak.ts";
@@ -74,5 +75,8 @@ export async function benchTrain(
     ]),
     ...steps.flatMap((row, i) => stepLines(row, STEPS[i].title)),
   ];
-  return { document: { ...machine, rounds, peak, steps }, text: text.join("\n") };
+  return {
+    document: { ...machine, rounds, peak, steps } satisfies TrainDocument,
+    text: text.join("\n"),
+  };
 }

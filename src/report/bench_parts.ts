@@ -1,54 +1,18 @@
 /** Parts of the page about speed: rollouts, training steps and growth. */
-import { z } from "zod";
+import type {
+  curveSchema,
+  growthSchema,
+  machineSchema,
+  peakSchema,
+  rolloutSchema,
+  trainSchema,
+} from "../bench/documents.ts";
+import type { z } from "zod";
 import { mean } from "../core/statistics.ts";
 import { type Chart, chartFigure } from "./chart.ts";
 import { formatNumber } from "./format.ts";
 import { type Html, html, idOf } from "./html.ts";
 import { facts, resultTable } from "./tables.ts";
-
-/** What every document of `agentrl bench` says about where and how it was measured. */
-const machineSchema = z.object({ adapter: z.string(), cpu: z.string(), rounds: z.number() });
-
-const peakSchema = z.object({ gflops: z.number(), gbPerSecond: z.number() });
-
-/** The document of `agentrl bench rollout --json`. */
-export const rolloutSchema = machineSchema.extend({
-  peak: peakSchema,
-  rollouts: z.array(z.object({
-    episodes: z.number(),
-    ms: z.number(),
-    tokensPerSecond: z.number(),
-    episodesPerSecond: z.number(),
-    usPerToken: z.number(),
-    rooflineShare: z.number(),
-  })).min(1),
-});
-
-/** The document of `agentrl bench train --json`. */
-export const trainSchema = machineSchema.extend({
-  peak: peakSchema,
-  steps: z.array(z.object({
-    algorithm: z.string(),
-    ms: z.number(),
-    tokensPerSecond: z.number(),
-    rooflineShare: z.number(),
-    phasesMs: z.number(),
-    phases: z.array(z.object({ phase: z.string(), ms: z.number(), share: z.number() })),
-  })).min(1),
-});
-
-const curveSchema = z.object({
-  axis: z.string(),
-  unit: z.string(),
-  timed: z.string(),
-  sizes: z.array(z.number().positive()).min(2),
-  ms: z.array(z.number().positive()),
-  exponent: z.number(),
-  expected: z.number(),
-}).refine(({ sizes, ms }) => sizes.length === ms.length);
-
-/** The document of `agentrl bench growth --json`. */
-export const growthSchema = machineSchema.extend({ curves: z.array(curveSchema).min(1) });
 
 type Machine = z.infer<typeof machineSchema>;
 

@@ -1,33 +1,9 @@
 /** The part of the page about speed that compares ways to log-probs and entropies. */
-import { z } from "zod";
+import type { logprobSchema, wayShape } from "../bench/documents.ts";
+import type { z } from "zod";
 import { machineFacts } from "./bench_parts.ts";
 import { type Html, html, NOTHING } from "./html.ts";
 import { resultTable } from "./tables.ts";
-
-const wayShape = {
-  forwardMs: z.number(),
-  backwardMs: z.number(),
-  workspaceBytes: z.number(),
-  errors: z.object({ logp: z.number(), entropy: z.number(), dh: z.number(), dhead: z.number() }),
-};
-
-/** The document of `agentrl bench logprob --json`. */
-export const logprobSchema = z.object({
-  adapter: z.string(),
-  cpu: z.string(),
-  rounds: z.number(),
-  rows: z.number(),
-  width: z.number(),
-  cases: z.array(z.object({
-    vocabSize: z.number(),
-    rounds: z.number(),
-    checkedRows: z.number(),
-    fused: z.object(wayShape),
-    unfused: z.object(wayShape).nullable(),
-    unfusedRefusal: z.string().nullable(),
-    peer: z.object({ ...wayShape, threads: z.number() }).nullable(),
-  })).min(1),
-});
 
 type Way = z.infer<z.ZodObject<typeof wayShape>>;
 

@@ -1,49 +1,19 @@
 /** The page about speed: what `agentrl bench` measured. */
-import { z } from "zod";
 import {
-  growthPart,
+  caseSchema,
   growthSchema,
-  machineFacts,
-  rolloutPart,
+  kernelsSchema,
+  logprobSchema,
   rolloutSchema,
-  trainPart,
+  stepSchema,
   trainSchema,
-} from "./bench_parts.ts";
+} from "../bench/documents.ts";
+import { z } from "zod";
+import { growthPart, machineFacts, rolloutPart, trainPart } from "./bench_parts.ts";
 import type { Section } from "./document.ts";
 import { type Html, html, idOf, NOTHING } from "./html.ts";
-import { logprobPart, logprobSchema } from "./logprob_part.ts";
+import { logprobPart } from "./logprob_part.ts";
 import { facts, resultTable } from "./tables.ts";
-
-const kernelsSchema = z.object({
-  adapter: z.string(),
-  cpu: z.string(),
-  rowCount: z.number(),
-  kernels: z.array(z.object({
-    kernel: z.string(),
-    shape: z.string(),
-    calls: z.number(),
-    timeUs: z.number(),
-    gflops: z.number().nullable(),
-    gbPerSecond: z.number().nullable(),
-  })),
-  updateMs: z.number(),
-});
-
-/** A case is timed whole or by the token. */
-const caseSchema = z.object({
-  oursMs: z.number().optional(),
-  peerMs: z.number().nullable().optional(),
-  oursMsPerToken: z.number().optional(),
-  peerMsPerToken: z.number().nullable().optional(),
-  ratio: z.number().nullable(),
-});
-
-const stepSchema = z.looseObject({
-  adapter: z.string(),
-  cpu: z.string(),
-  rounds: z.number(),
-  reinforce: caseSchema,
-});
 
 function kernelsPart(bench: z.infer<typeof kernelsSchema>): Html {
   const { adapter, cpu, rowCount, kernels, updateMs } = bench;

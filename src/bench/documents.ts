@@ -1,0 +1,123 @@
+/** The documents of `agentrl bench SUITE --json`: the commands print them, and reports read them. */
+import { z } from "zod";
+
+/** What every document of `agentrl bench` says about where and how it was measured. */
+export const machineSchema = z.object({ adapter: z.string(), cpu: z.string(), rounds: z.number() });
+
+/** The peaks that shares of the roofline refer to. */
+export const peakSchema = z.object({ gflops: z.number(), gbPerSecond: z.number() });
+
+/** The document of `agentrl bench rollout --json`. */
+export const rolloutSchema = machineSchema.extend({
+  peak: peakSchema,
+  rollouts: z.array(z.object({
+    episodes: z.number(),
+    ms: z.number(),
+    tokensPerSecond: z.number(),
+    episodesPerSecond: z.number(),
+    usPerToken: z.number(),
+    rooflineShare: z.number(),
+  })).min(1),
+});
+
+/** The document of `agentrl bench train --json`. */
+export const trainSchema = machineSchema.extend({
+  peak: peakSchema,
+  steps: z.array(z.object({
+    algorithm: z.string(),
+    ms: z.number(),
+    tokensPerSecond: z.number(),
+    rooflineShare: z.number(),
+    phasesMs: z.number(),
+    phases: z.array(z.object({ phase: z.string(), ms: z.number(), share: z.number() })),
+  })).min(1),
+});
+
+/** How a time grows along an axis. */
+export const curveSchema = z.object({
+  axis: z.string(),
+  unit: z.string(),
+  timed: z.string(),
+  sizes: z.array(z.number().positive()).min(2),
+  ms: z.array(z.number().positive()),
+  exponent: z.number(),
+  expected: z.number(),
+}).refine(({ sizes, ms }) => sizes.length === ms.length);
+
+/** The document of `agentrl bench growth --json`. */
+export const growthSchema = machineSchema.extend({ curves: z.array(curveSchema).min(1) });
+
+/** The document of `agentrl bench kernels --json`. */
+export const kernelsSchema = z.object({
+  adapter: z.string(),
+  cpu: z.string(),
+  operandMemory: z.string().optional(),
+  rowCount: z.number(),
+  /** Largest errors against float64. */
+  errors: z.object({ forward: z.number(), gradient: z.number(), weights: z.number() }).optional(),
+  kernels: z.array(z.object({
+    kernel: z.string(),
+    shape: z.string(),
+    calls: z.number(),
+    timeUs: z.number(),
+    gflops: z.number().nullable(),
+    gbPerSecond: z.number().nullable(),
+  })),
+  updateMs: z.number(),
+});
+
+/** A case of `agentrl bench step`: timed whole or by the token. */
+export const caseSchema = z.object({
+  oursMs: z.number().optional(),
+  peerMs: z.number().nullable().optional(),
+  oursMsPerToken: z.number().optional(),
+  peerMsPerToken: z.number().nullable().optional(),
+  ratio: z.number().nullable(),
+});
+
+/** The document of `agentrl bench step --json`: besides the machine, one entry a case. */
+export const stepSchema = z.looseObject({
+  adapter: z.string(),
+  cpu: z.string(),
+  rounds: z.number(),
+  reinforce: caseSchema,
+});
+
+/** One way to log-probs and entropies, in `agentrl bench logprob`. */
+export const wayShape = {
+  forwardMs: z.number(),
+  backwardMs: z.number(),
+  workspaceBytes: z.number(),
+  errors: z.object({ logp: z.number(), entropy: z.number(), dh: z.number(), dhead: z.number() }),
+};
+
+/** The document of `agentrl bench logprob --json`. */
+export const logprobSchema = z.object({
+  adapter: z.string(),
+  cpu: z.string(),
+  rounds: z.number(),
+  rows: z.number(),
+  width: z.number(),
+  cases: z.array(z.object({
+    vocabSize: z.number(),
+    rounds: z.number(),
+    checkedRows: z.number(),
+    fused: z.object(wayShape),
+    unfused: z.object(wayShape).nullable(),
+    unfusedRefusal: z.string().nullable(),
+    peer: z.object({ ...wayShape, threads: z.number() }).nullable(),
+  })).min(1),
+});
+
+type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
+
+/** What `agentrl bench kernels` prints. */
+export type KernelsDocument = DeepReadonly<z.input<typeof kernelsSchema>>;
+/** What `agentrl bench rollout` prints. */
+export type RolloutDocument = DeepReadonly<z.input<typeof rolloutSchema>>;
+/** What `agentrl bench train` prints. */
+export type TrainDocument = DeepReadonly<z.input<typeof trainSchema>>;
+/** What `agentrl bench growth` prints. */
+export type GrowthDocument = DeepReadonly<z.input<typeof growthSchema>>;
+/** What `agentrl bench logprob` prints. */
+export type LogprobDocument = DeepReadonly<z.input<typeof logprobSchema>>;
