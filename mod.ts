@@ -107,7 +107,12 @@ export { OPERATION_NAMES, type OperationName, type RepairName } from "./src/gym/
 export { type CompiledGym, compileGym } from "./src/gym/compiled.ts";
 export { type Gym, openGym, type Verdict } from "./src/gym/gym.ts";
 export { type Json, makeTasks, type Split, type Task, type TestCase } from "./src/gym/tasks.ts";
-export { type TestedProgram, TestRunner } from "./src/gym/test_runner.ts";
+export {
+  type TestedProgram,
+  TestRunner,
+  type TestRunnerOptions,
+} from "./src/sandbox/test_runner.ts";
+export { judgeTasks } from "./src/sandbox/judge_tasks.ts";
 export { OWNER } from "./src/core/owner.ts";
 export { decode, encode, TOKEN, type Word, WORDS } from "./src/gym/vocabulary.ts";
 

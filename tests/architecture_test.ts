@@ -22,6 +22,7 @@ const LAYERS = [
   "rl",
   "faults",
   "files",
+  "sandbox",
   "tuning",
   "run",
   "bench",
@@ -72,7 +73,7 @@ function layerViolations(tree: Tree): string[] {
   const found: string[] = [];
   for (const [path, source] of tree) {
     const own = layerOf(path);
-    if (own === undefined || !path.endsWith(".ts")) continue;
+    if (own === undefined || !/\.[tj]s$/.test(path)) continue;
     if (!LAYERS.includes(own)) found.push(`${path}: ${own} is no layer; known are ${LAYERS}`);
     for (const target of importsOf(path, source)) {
       const other = layerOf(target);
@@ -221,7 +222,7 @@ function readTree(): Tree {
   const walk = (folder: string) => {
     for (const { name, isDirectory } of Deno.readDirSync(new URL(folder, root))) {
       if (isDirectory) walk(`${folder}${name}/`);
-      else if (/\.(ts|wgsl)$/.test(name)) read(`${folder}${name}`);
+      else if (/\.(ts|js|wgsl)$/.test(name)) read(`${folder}${name}`);
     }
   };
   for (const folder of ["src/", "cli/", "tests/", "shaders/"]) walk(folder);
@@ -278,6 +279,7 @@ Deno.test("architecture: each rule finds its planted violation and nothing in a 
     ["src/rl/a.ts", "/** A. */\nDeno.cwd();\n", "rl must not use Deno"],
     ["src/rl/a.ts", '/** A. */\nimport {} from "node:fs";\n', "rl must not use Deno or Node"],
     ["src/report/a.ts", "/** A. */\nDeno.cwd();\n", "pages must not use Deno or Node"],
+    ["src/gym/a.js", '/** A. */\nimport { b } from "node:vm";\n', "gym must not use Deno or Node"],
     ["src/rl/a.ts", "const a = 1;\n", "first line must say"],
     ["src/rl/a.ts", `/** A. */\n${"\n".repeat(400)}a;`, "402 of 400 lines"],
     ["src/rl/a.ts", "/** A. */\nfunction f(a: any) {}\n", "`any`"],

@@ -83,7 +83,7 @@ export const command = defineCommand({
     requireFolderOf(out);
     const { preset } = BASE_AGENTS[kind];
     const commands = await openCommands({ requireGpu });
-    const gym = compileGym(await openGym(), preset);
+    const gym = compileGym(openGym(), preset);
     const weights_W = await makeAgent(commands, {
       kind,
       gym,

@@ -86,7 +86,7 @@ async function checkAll(
 ): Promise<FaultChecks[]> {
   const { commands, agent: { config: model, weights_W }, configOf } = options;
   using progress = stderrProgress({ label: "check", total: faults.length, alreadyDone: 0 });
-  const gym = await openGym();
+  const gym = openGym();
   const rows: FaultChecks[] = [];
   for (const fault of faults) {
     progress.update(rows.length, fault ?? "none");
@@ -147,7 +147,7 @@ export const command = defineCommand({
     configOf(bug); // Refuses bad values before anything is computed.
     const faults = matrix ? [undefined, ...FAULT_NAMES] : [bug];
     const commands = await openCommands({ requireGpu });
-    const gym = compileGym(await openGym(), "rl");
+    const gym = compileGym(openGym(), "rl");
     const agent = await agentOf(checkpoint, { commands, gym });
     const rows = await checkAll(faults, { commands, agent, configOf });
     if (matrix) return matrixOutcome(rows);

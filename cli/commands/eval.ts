@@ -58,7 +58,7 @@ export const command = defineCommand({
   async run({ checkpoint, split, preset, episodes, seed, temperature, transcripts, requireGpu }) {
     const { config, weights_W } = readAgent(checkpoint);
     const commands = await openCommands({ requireGpu });
-    const gym = compileGym(await openGym(), preset);
+    const gym = compileGym(openGym(), preset);
     const parameters = createParameters(commands, config, weights_W);
     const request = { gym, split, episodes, seed, temperature };
     const { trajectories, logpGapMax } = await evaluateAgent(commands, parameters, request);

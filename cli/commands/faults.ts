@@ -45,7 +45,7 @@ async function baseFile(
   const { out, checkpoint } = options;
   const path = checkpoint ?? `${out}/base.safetensors`;
   if (checkpoint !== undefined || exists(path)) return path;
-  const gym = compileGym(await openGym(), "rl");
+  const gym = compileGym(openGym(), "rl");
   const { config, weights_W } = await agentOf(undefined, { commands, gym });
   try {
     Deno.mkdirSync(out, { recursive: true });

@@ -43,7 +43,7 @@ function sumFlops(passes: readonly Work[]): number {
 /** A whole REINFORCE step of an untrained agent, whose episodes last as long as they may. */
 async function wholeStep(commands: Commands, episodes: number): Promise<GrowthCase> {
   const { trainer, reset } = await prepareBench(commands, {
-    gym: compileGym(await openGym(), "chapter6"),
+    gym: compileGym(openGym(), "chapter6"),
     kind: "untrained",
     algorithm: "reinforce",
     settings: { episodes },

@@ -48,7 +48,7 @@ export async function prepareRolloutBench(
   commands: Commands,
   { agent }: { readonly agent: BaseAgentName },
 ): Promise<(episodeCount: number, round: number) => Promise<RolloutTiming>> {
-  const gym = compileGym(await openGym(), "chapter6");
+  const gym = compileGym(openGym(), "chapter6");
   const weights_W = await makeBaseAgent(commands, { kind: agent, gym, seed: 0 });
   const parameters = createParameters(commands, TINY_AGENT, weights_W);
   const decoder = benchDecoder(commands, { gym, parameters });

@@ -197,7 +197,7 @@ async function stepCost(commands: Commands, { trainer, reset }: Bench): Promise<
 export async function prepareStepBench(
   commands: Commands,
 ): Promise<{ readonly cases: readonly StepCase[]; readonly measureCost: () => Promise<StepCost> }> {
-  const gym = await openGym();
+  const gym = openGym();
   const reinforce = await prepareBench(commands, {
     gym: compileGym(gym, "chapter6"),
     kind: "plain",

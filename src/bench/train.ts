@@ -146,7 +146,7 @@ export async function prepareTrainBench(
   const marks: Marks = { rolloutStartMs: 0, rolloutEndMs: 0, lossMs: 0, rolloutWaitMs: 0 };
   const { preset } = resolveConfig({ flags: { algorithm, ...settings } });
   const bench: Bench = await prepareBench(commands, {
-    gym: compileGym(await openGym(), preset),
+    gym: compileGym(openGym(), preset),
     kind: agent,
     algorithm,
     settings,

@@ -143,7 +143,7 @@ export interface BugFixOptions {
  * import { encodeCall } from "./calls.ts";
  * import { openGym } from "./gym.ts";
  * import { decode } from "./vocabulary.ts";
- * const environment = new BugFix(await openGym(), { preset: "chapter6" });
+ * const environment = new BugFix(openGym(), { preset: "chapter6" });
  * console.log(decode(environment.reset(0))); // <task> total
  * console.log(decode(environment.step(encodeCall("read")).observation)); // <obs> acc 1 </obs>
  * ```

@@ -27,7 +27,7 @@ export type BugFixTrajectory = Trajectory<BugFixInfo>;
 
 /** The compiled gym of a preset. */
 export function compiledGym(context: LabContext, preset: PresetName): Promise<CompiledGym> {
-  return context.shared(`gym ${preset}`, async () => compileGym(await openGym(), preset));
+  return context.shared(`gym ${preset}`, () => Promise.resolve(compileGym(openGym(), preset)));
 }
 
 /**

@@ -97,7 +97,7 @@ export async function replayRun(
   const { recorded, path: startPath } = findStart(path, step);
   const frame = {
     commands,
-    gym: compileGym(await openGym(), settings.config.preset),
+    gym: compileGym(openGym(), settings.config.preset),
     config: settings.config,
     stages: stagesOf(settings),
     reference_W: readCheckpoint(checkpointPath(path, 0)).weights_W,

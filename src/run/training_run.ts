@@ -200,7 +200,7 @@ async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<v
  */
 export async function runTraining(options: TrainingOptions): Promise<TrainingResult> {
   const { commands, directory, onStart } = options;
-  const gym = await openGym();
+  const gym = openGym();
   const latest = checkpointSteps(directory.path).at(-1);
   const trainer = latest === undefined
     ? await beginTrainer(options, gym)

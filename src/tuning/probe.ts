@@ -126,7 +126,7 @@ export async function probeLayouts(options: ProbeOptions): Promise<ProbeRow[]> {
   const { candidates, openGpu, rounds, onProgress } = options;
   const { episodeCount = PROBE_EPISODES, rowCount = BENCH_ROWS } = options;
   if (rounds < 1) throw new RangeError(`Cannot probe layouts in ${rounds} rounds: at least 1`);
-  const gym = compileGym(await openGym(), "chapter6");
+  const gym = compileGym(openGym(), "chapter6");
   const entries = candidates.map((tuning): Entry => ({
     tuning,
     samples: [],

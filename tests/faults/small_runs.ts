@@ -23,7 +23,7 @@ export interface Bench {
 export async function openBench(): Promise<Bench> {
   return {
     commands: new Commands(await testGpu()),
-    gym: compileGym(await openGym(), "rl"),
+    gym: compileGym(openGym(), "rl"),
     agent: readCheckpoint(golden("model.safetensors")),
   };
 }

@@ -7,7 +7,7 @@ import { openGym } from "../../src/gym/gym.ts";
 import { makeTasks } from "../../src/gym/tasks.ts";
 import { decode, encode } from "../../src/gym/vocabulary.ts";
 
-const gym = await openGym();
+const gym = openGym();
 
 /** Plays calls on a task; returns the environment and the words of each observation, null after the last call. */
 function play(task: string, calls: readonly (CallBody | `!${string}`)[], options: BugFixOptions) {

@@ -15,7 +15,7 @@ import { OWNER } from "../../src/core/owner.ts";
 import { encode, TOKEN, WORDS } from "../../src/gym/vocabulary.ts";
 import { seededUniform } from "./seeded_uniform.ts";
 
-const gym = await openGym();
+const gym = openGym();
 const STREAMS = 10_000;
 
 /** A stream of policy tokens: mostly valid calls, among them broken ones and noise; some too short for their episode. */

@@ -15,7 +15,7 @@ import { OWNER } from "../../src/core/owner.ts";
 import { decode } from "../../src/gym/vocabulary.ts";
 import { seededUniform } from "./seeded_uniform.ts";
 
-const gym = await openGym();
+const gym = openGym();
 const TRAIN_TASKS = 20;
 
 /** The pass rate over the training tasks, a hundred episodes each. */

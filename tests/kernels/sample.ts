@@ -49,7 +49,7 @@ export function compareDecoder(kind: "fused" | "layered"): Compare {
     const parameters = createParameters(commands, TINY_AGENT, weights_W);
     const decoder = new Decoder(commands, parameters, { kind, maxPositions: 32, slotCount: 8 });
     const episodes = await rolloutResident(decoder, {
-      gym: compileGym(await openGym(), "chapter6"),
+      gym: compileGym(openGym(), "chapter6"),
       tasks_B: TASKS,
       random: RANDOM,
       temperature: TEMPERATURE,

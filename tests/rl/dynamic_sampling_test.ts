@@ -42,7 +42,7 @@ gpuTest(
   "Trainer.sampleBatch() leaves fewer flat groups with resampleRounds, and the others alone",
   async () => {
     const { commands, parameters } = await goldenAgent();
-    const gym = await compiledGym("rl");
+    const gym = compiledGym("rl");
     const batchOf = async (rounds: number) => {
       const config = resolveConfig({ sets: [`resampleRounds=${rounds}`, "seed=1"] });
       const trainer = new Trainer({ commands, parameters, gym, config });

@@ -16,6 +16,6 @@ export async function goldenAgent(): Promise<{ commands: Commands; parameters: P
 }
 
 /** The gym under a preset. */
-export async function compiledGym(preset: PresetName): Promise<CompiledGym> {
-  return compileGym(await openGym(), preset);
+export function compiledGym(preset: PresetName): CompiledGym {
+  return compileGym(openGym(), preset);
 }

@@ -14,7 +14,7 @@ gpuTest(
   "evaluateAgent() finds no gap, and a longer evaluation begins with a shorter one",
   async () => {
     const { commands, parameters } = await goldenAgent();
-    const gym = await compiledGym("chapter6");
+    const gym = compiledGym("chapter6");
     const evaluate = (episodes: number, seed: number) =>
       evaluateAgent(commands, parameters, {
         gym,

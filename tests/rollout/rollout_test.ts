@@ -42,7 +42,7 @@ gpuTest(
   "rollouts are the same bits resident, on the host and layer by layer, in batches of 1, 7, 64 and 300",
   async () => {
     const { commands, parameters } = await goldenAgent();
-    const gym = await compiledGym("chapter6");
+    const gym = compiledGym("chapter6");
     const { maxEpisodeTokens: maxPositions } = bugFixSpec(30, 6);
     const reference = new Decoder(commands, parameters, { maxPositions });
     const decoders = WAYS.map((way) => ({
@@ -74,7 +74,7 @@ gpuTest(
 
 gpuTest("rollouts of 4,096 episodes are the same bits resident and on the host", async () => {
   const { commands, parameters } = await goldenAgent();
-  const gym = await compiledGym("rl");
+  const gym = compiledGym("rl");
   const { maxEpisodeTokens: maxPositions } = bugFixSpec(30, 2);
   const request: ResidentRequest = {
     gym,
@@ -96,7 +96,7 @@ gpuTest(
   "rolloutResident() records the log-probs that the trainer's forward finds, bit for bit",
   async () => {
     const { commands, parameters } = await goldenAgent();
-    const gym = await compiledGym("rl");
+    const gym = compiledGym("rl");
     const { maxEpisodeTokens: maxPositions } = bugFixSpec(30, 6);
     const decoder = new Decoder(commands, parameters, { maxPositions });
     for (const temperature of [0.5, 1, 2]) {
@@ -133,7 +133,7 @@ gpuTest(
   "rolloutResident() draws an episode by its random id, whatever its place in the batch",
   async () => {
     const { commands, parameters } = await goldenAgent();
-    const gym = await compiledGym("chapter6");
+    const gym = compiledGym("chapter6");
     const { maxEpisodeTokens: maxPositions } = bugFixSpec(30, 6);
     const decoder = new Decoder(commands, parameters, { maxPositions });
     const request = {

@@ -72,7 +72,7 @@ async function train(commands: Commands, driver?: Driver): Promise<Outcome> {
   const { config: model, weights_W } = readCheckpoint(golden("model.safetensors"));
   const parameters = createParameters(commands, model, weights_W);
   const { config } = smallSettings(STEPS, SETS);
-  const gym = await compiledGym(config.preset);
+  const gym = compiledGym(config.preset);
   const { maxEpisodeTokens: maxPositions } = bugFixSpec(gym.taskNames.length, config.maxTurns);
   const decoder = driver && new Decoder(commands, parameters, { kind: driver.kind, maxPositions });
   const stages = {

@@ -35,7 +35,7 @@ gpuTest(
       const commands = new Commands(await testGpu());
       const { config: model, weights_W } = readCheckpoint(golden("model.safetensors"));
       const parameters = createParameters(commands, model, weights_W);
-      const gym = compileGym(await openGym(), "rl");
+      const gym = compileGym(openGym(), "rl");
       const { config } = smallSettings(2);
       const trainer = new Trainer({
         commands,
