@@ -1,9 +1,9 @@
 /** The document around the sections: head with its content security policy, table of contents, data, script. */
-import { type ChartData, chartData, chartsOf } from "./chart.ts";
+import { chartData, chartsOf } from "./chart.ts";
 import { type Html, html, jsonBlock, NOTHING } from "./html.ts";
 import pagesStyle from "./pages.css" with { type: "text" };
 import frameStyle from "./style.css" with { type: "text" };
-import type { TriageMapRule } from "./triage_page.ts";
+import type { PageData, PageScripts } from "./page_data.ts";
 
 /** One page of the document. */
 export interface Section {
@@ -13,21 +13,6 @@ export interface Section {
   readonly body: Html;
   /** Headings within it that the table of contents names; their elements have these ids. */
   readonly parts?: readonly { readonly id: string; readonly title: string }[];
-}
-
-/** What the page's script reads. */
-export interface PageData {
-  readonly charts: readonly ChartData[];
-  readonly triage: readonly TriageMapRule[];
-}
-
-/** The scripts of a document. Nothing but them runs in it. */
-export interface PageScripts {
-  /** The published build of Chart.js. */
-  readonly chartJs: string;
-  readonly chartJsVersion: string;
-  /** The page's own. */
-  readonly page: string;
 }
 
 /** Rules of single pages come first, so that those for narrow windows and paper have the last word. */

@@ -1,7 +1,8 @@
 /** A report: from what was read to one HTML file. */
 import { UserError } from "../core/errors.ts";
 import { dashboardPage } from "./dashboard_page.ts";
-import { buildDocument, type PageScripts, type Section } from "./document.ts";
+import { buildDocument, type Section } from "./document.ts";
+import type { PageScripts } from "./page_data.ts";
 import { labPage } from "./lab_page.ts";
 import { matrixPage } from "./matrix_page.ts";
 import { reproducePage } from "./reproduce_page.ts";

@@ -4,6 +4,7 @@ import { type Bound, type Rule, RULES, type Test, TIERS } from "../faults/triage
 import type { Section } from "./document.ts";
 import { formatNumber } from "./format.ts";
 import { type Html, html } from "./html.ts";
+import type { TriageMapRule } from "./page_data.ts";
 import { columnsOf, dataTable } from "./tables.ts";
 
 const TIER_TITLES: Readonly<Record<Rule["tier"], string>> = {
@@ -48,13 +49,6 @@ function testSentence(test: Test): string {
 /** Causes, likeliest first. */
 function causesOf({ causes }: Rule): (readonly [FaultName, number])[] {
   return (Object.entries(causes) as [FaultName, number][]).sort(([, a], [, b]) => b - a);
-}
-
-/** A rule as the page's script needs it. */
-export interface TriageMapRule {
-  readonly tests: readonly string[];
-  readonly causes: readonly string[];
-  readonly answer: string;
 }
 
 /** What the page's script needs of each rule, in the order of the map. */

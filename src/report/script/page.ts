@@ -1,7 +1,7 @@
 /** The script of a report in the browser: reads the document's data, and brings charts, triage map and keyboard to life. */
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
-import type { PageData } from "../document.ts";
+import type { PageData } from "../page_data.ts";
 import { showCharts } from "./charts.ts";
 import { moveFocusByArrows } from "./keyboard.ts";
 import { answerTriageMaps } from "./triage_map.ts";

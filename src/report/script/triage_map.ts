@@ -1,7 +1,7 @@
 /** The triage map in the page: a symptom that is chosen lights its tests and the faults that they point to. */
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
-import type { TriageMapRule } from "../triage_page.ts";
+import type { TriageMapRule } from "../page_data.ts";
 
 /** Answers clicks on the symptoms of every map in the document. */
 export function answerTriageMaps(rules: readonly TriageMapRule[]): void {
