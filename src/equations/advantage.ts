@@ -1,10 +1,10 @@
 /** Advantages: how much better than expected an episode, or what follows a token, turned out. */
 import { requireSizes } from "../core/shape.ts";
 
-/** Added to a group's standard deviation, so that a flat group divides by something. */
+/** Added to a group's standard deviation where nothing else is said, so that nearly equal rewards divide by something. */
 export const GROUP_STD_EPS = 1e-6;
 
-/** Decay of the moving baseline: each batch replaces a tenth of it. */
+/** Decay of the moving baseline where nothing else is said: each batch replaces a tenth of it. */
 export const BASELINE_DECAY = 0.9;
 
 /** Mean and standard deviation of the rewards of one group. */
@@ -16,23 +16,26 @@ interface Group {
 }
 
 /**
- * GRPO's advantage (Shao et al. 2024, arXiv:2402.03300, section 4.1.2): (r − mean) / (std + 1e-6) of the group.
+ * GRPO's advantage (Shao et al. 2024, arXiv:2402.03300, section 4.1.2): (r − mean) / (std + ε) of the group.
  *
- * The standard deviation has n − 1 in its denominator. A group of equal rewards gets 0.
+ * The standard deviation has n − 1 in its denominator. A group of equal rewards gets 0, also where ε is 0.
  *
  * @param rewards_B Reward of every episode.
  * @param groupId_B Group of every episode: the episodes that share an id form a group, wherever they stand.
+ * @param options.eps ε, at least 0 (default 1e-6).
  * @returns advantage_B; sums to 0 over each group, up to rounding.
  * @throws {RangeError} When the arrays differ in length, or a group has a single episode (no standard deviation).
  */
 export function groupStandardizedAdvantage(
   rewards_B: ArrayLike<number>,
   groupId_B: ArrayLike<number>,
+  options: { readonly eps?: number | undefined } = {},
 ): Float64Array {
+  const { eps = GROUP_STD_EPS } = options;
   const groupOf = groupsOfTwo("groupStandardizedAdvantage", { rewards_B, groupId_B });
   return mapRewards(rewards_B, (reward, b) => {
     const { mean, std } = groupOf(b);
-    return (reward - mean) / (std + GROUP_STD_EPS);
+    return std === 0 ? 0 : (reward - mean) / (std + eps);
   });
 }
 
@@ -82,20 +85,23 @@ export function leaveOneOutAdvantage(
  *
  * @param rewards_B Reward of every episode.
  * @param baseline The baseline before the batch.
- * @returns advantage_B and the next batch's baseline, 0.9 · baseline + 0.1 · mean(rewards).
+ * @param options.decay Share of the old value in the next one, from 0 to below 1 (default 0.9).
+ * @returns advantage_B and the next batch's baseline, decay · baseline + (1 − decay) · mean(rewards).
  * @throws {RangeError} When the batch is empty.
  */
 export function movingBaselineAdvantage(
   rewards_B: ArrayLike<number>,
   baseline: number,
+  options: { readonly decay?: number | undefined } = {},
 ): { readonly advantage_B: Float64Array; readonly baseline: number } {
+  const { decay = BASELINE_DECAY } = options;
   const B = rewards_B.length;
   if (B === 0) throw new RangeError("Cannot update the moving baseline: the batch has no episode");
   let sum = 0;
   for (let b = 0; b < B; b++) sum += rewards_B[b];
   return {
     advantage_B: mapRewards(rewards_B, (reward) => reward - baseline),
-    baseline: BASELINE_DECAY * baseline + (1 - BASELINE_DECAY) * (sum / B),
+    baseline: decay * baseline + (1 - decay) * (sum / B),
   };
 }
 

@@ -76,13 +76,15 @@ function episodeRow(episode: EpisodeData, advantage: number | undefined): Html {
 
 /** Advantages as the run's algorithm takes them from the rewards; none where they need more than the batch. */
 function advantagesOf(episodes: readonly EpisodeData[], run: RunData): Float64Array | undefined {
-  const algorithm = run.settings && ALGORITHMS[run.settings.config.algorithm];
-  if (!algorithm?.grouped) return undefined;
+  if (run.settings === undefined) return undefined;
+  const { algorithm: name, advantageEps } = run.settings.config;
+  const algorithm = ALGORITHMS[name];
+  if (!algorithm.grouped) return undefined;
   const groupId_B = episodes.map(({ group }) => group);
   const isWhole = groupId_B.every((id) => groupId_B.filter((other) => other === id).length > 1);
   if (!isWhole) return undefined;
   const rewards_B = episodes.map(({ reward }) => reward);
-  return algorithm.advantage({ rewards_B, groupId_B, baseline: 0 }).advantage_B;
+  return algorithm.advantage({ rewards_B, groupId_B, baseline: 0, advantageEps }).advantage_B;
 }
 
 /** Episodes of one step: whole groups, those with unequal rewards first, since they are what the update learns from. */

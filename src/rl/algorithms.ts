@@ -16,7 +16,14 @@ export interface AdvantageInput {
   readonly groupId_B: ArrayLike<number>;
   /** The moving baseline before the batch; a trainer keeps it between steps, also for algorithms that do not use it. */
   readonly baseline: number;
+  /** ε of the standardized advantage; left out: 1e-6. */
+  readonly advantageEps?: number | undefined;
+  /** Decay of the moving baseline; left out: 0.9. */
+  readonly baselineDecay?: number | undefined;
 }
+
+/** A number of {@linkcode AdvantageInput} that the configuration sets. */
+export type AdvantageSetting = "advantageEps" | "baselineDecay";
 
 /** The advantages of a batch and the moving baseline after it. */
 export interface AdvantageOutput {
@@ -34,29 +41,29 @@ export interface Algorithm {
   readonly grouped: boolean;
   /** Turns the rewards of a batch into advantages. */
   readonly advantage: (input: AdvantageInput) => AdvantageOutput;
+  /** The settings that `advantage` reads (none where left out); the configuration refuses the others. */
+  readonly advantageSettings?: readonly AdvantageSetting[];
   /** The term that every token contributes to the loss. */
   readonly surrogate: SurrogateKind;
   /** The aggregation where the user names none; `constant` also needs its constant. */
   readonly aggregation: AggregationMode;
 }
 
-function grouped(
-  advantage: (rewards_B: ArrayLike<number>, groupId_B: ArrayLike<number>) => Float64Array,
-): Algorithm["advantage"] {
-  return ({ rewards_B, groupId_B, baseline }) => ({
-    advantage_B: advantage(rewards_B, groupId_B),
-    baseline,
-  });
+function grouped(advantage: (input: AdvantageInput) => Float64Array): Algorithm["advantage"] {
+  return (input) => ({ advantage_B: advantage(input), baseline: input.baseline });
 }
 
-const movingBaseline: Algorithm["advantage"] = ({ rewards_B, baseline }) =>
-  movingBaselineAdvantage(rewards_B, baseline);
+const MOVING_BASELINE = {
+  advantage: ({ rewards_B, baseline, baselineDecay: decay }) =>
+    movingBaselineAdvantage(rewards_B, baseline, { decay }),
+  advantageSettings: ["baselineDecay"],
+} as const satisfies Partial<Algorithm>;
 
 /** REINFORCE with a moving baseline (Williams 1992). */
 export const REINFORCE: Algorithm = {
   title: "REINFORCE",
   grouped: false,
-  advantage: movingBaseline,
+  ...MOVING_BASELINE,
   surrogate: "reinforce",
   aggregation: "token_mean",
 };
@@ -65,7 +72,7 @@ export const REINFORCE: Algorithm = {
 export const PPO: Algorithm = {
   title: "PPO-clip (no critic)",
   grouped: false,
-  advantage: movingBaseline,
+  ...MOVING_BASELINE,
   surrogate: "clipped",
   aggregation: "token_mean",
 };
@@ -77,7 +84,10 @@ export const PPO: Algorithm = {
 export const GRPO: Algorithm = {
   title: "GRPO",
   grouped: true,
-  advantage: grouped(groupStandardizedAdvantage),
+  advantage: grouped(({ rewards_B, groupId_B, advantageEps: eps }) =>
+    groupStandardizedAdvantage(rewards_B, groupId_B, { eps })
+  ),
+  advantageSettings: ["advantageEps"],
   surrogate: "clipped",
   aggregation: "token_mean",
 };
@@ -86,7 +96,7 @@ export const GRPO: Algorithm = {
 export const DR_GRPO: Algorithm = {
   title: "Dr. GRPO",
   grouped: true,
-  advantage: grouped(groupCenteredAdvantage),
+  advantage: grouped(({ rewards_B, groupId_B }) => groupCenteredAdvantage(rewards_B, groupId_B)),
   surrogate: "clipped",
   aggregation: "constant",
 };
@@ -95,7 +105,7 @@ export const DR_GRPO: Algorithm = {
 export const RLOO: Algorithm = {
   title: "RLOO",
   grouped: true,
-  advantage: grouped(leaveOneOutAdvantage),
+  advantage: grouped(({ rewards_B, groupId_B }) => leaveOneOutAdvantage(rewards_B, groupId_B)),
   surrogate: "reinforce",
   aggregation: "seq_mean_token_sum",
 };

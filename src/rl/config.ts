@@ -2,8 +2,10 @@
 import { z } from "zod";
 import { UserError } from "../core/errors.ts";
 import { suggestName } from "../core/nearest.ts";
+import { BASELINE_DECAY, GROUP_STD_EPS } from "../equations/advantage.ts";
 import { AGGREGATION_MODES, type AggregationMode } from "../equations/aggregate.ts";
 import { type AlgorithmName, ALGORITHMS } from "./algorithms.ts";
+import { describeUnread } from "./config_readers.ts";
 
 /** A complete, checked configuration. The ranges are in the schema below. */
 export interface TrainConfig {
@@ -32,22 +34,22 @@ export interface TrainConfig {
   /** Temperature of the sampler and of the log-probs that are trained. */
   readonly temperature: number;
 
-  /** Added to a group's standard deviation before the division by it (grpo). */
+  /** Added to a group's standard deviation before the division by it (grpo only). */
   readonly advantageEps: number;
-  /** Share of the old value in the moving baseline (ungrouped algorithms). */
+  /** Share of the old value in the moving baseline (ungrouped algorithms only). */
   readonly baselineDecay: number;
 
   /** How the terms of all tokens become one number: src/equations/aggregate.ts. */
   readonly aggregation: AggregationMode;
-  /** The divisor of `constant`; null: episodes of the minibatch × maxTurns × 6 tokens of a call. */
+  /** The divisor of `constant` (that aggregation only); null: episodes of the minibatch × maxTurns × 6 tokens of a call. */
   readonly normConst: number | null;
-  /** The ratio is clipped from below to 1 − clipLow. */
+  /** The ratio is clipped from below to 1 − clipLow (algorithms with a clipped surrogate only). */
   readonly clipLow: number;
-  /** The ratio is clipped from above to 1 + clipHigh. */
+  /** The ratio is clipped from above to 1 + clipHigh (algorithms with a clipped surrogate only). */
   readonly clipHigh: number;
   /** Weight of the KL divergence from the reference. */
   readonly klCoef: number;
-  /** Estimator of that divergence. */
+  /** Estimator of that divergence (klCoef above 0 only). */
   readonly klKind: "k1" | "k2" | "k3";
   /** Weight of the entropy, which the loss rewards. */
   readonly entropyCoef: number;
@@ -145,8 +147,8 @@ export const COMMON_DEFAULTS: Omit<TrainConfig, "algorithm" | "aggregation"> = {
   groupSize: 8,
   resampleRounds: 0,
   temperature: 1,
-  advantageEps: 1e-6,
-  baselineDecay: 0.9,
+  advantageEps: GROUP_STD_EPS,
+  baselineDecay: BASELINE_DECAY,
   normConst: null,
   clipLow: 0.2,
   clipHigh: 0.2,
@@ -256,18 +258,7 @@ function describeIssue(issue: z.core.$ZodIssue, values: Values): string {
   return `${name} is ${shown} but ${describeRule(issue)}${size}`;
 }
 
-function checkTogether(config: TrainConfig, given: Values): void {
-  const { algorithm } = config;
-  const { grouped } = ALGORITHMS[algorithm];
-  // Setting a key that changes nothing would be a mistake that nobody sees.
-  const foreign = (grouped ? ["episodes"] : ["problems", "groupSize", "resampleRounds"])
-    .find((key) => Object.hasOwn(given, key));
-  if (foreign !== undefined) {
-    const instead = grouped ? "problems and groupSize" : "episodes";
-    throw new UserError(
-      `Cannot train: ${foreign} has no effect under ${algorithm}, whose batch is set by ${instead}`,
-    );
-  }
+function checkTogether(config: TrainConfig): void {
   const episodes = episodesPerStep(config);
   if (config.minibatches * config.microbatches > episodes) {
     throw new UserError(
@@ -295,8 +286,8 @@ export function episodesPerStep(
  *
  * @param sources Where values come from. Without an algorithm, `grpo` is taken.
  * @returns The complete configuration.
- * @throws {UserError} When the file is no JSON object, a key is unknown, a value is not allowed, or values contradict
- * each other: one sentence each, with the key, what was found and what is allowed.
+ * @throws {UserError} When the file is no JSON object, a key is unknown, a value is not allowed, a key is set that the others
+ * leave without effect, or values contradict each other: one sentence each, with the key, what was found and what is allowed.
  * @example
  * ```ts
  * import { resolveConfig } from "agentrl";
@@ -325,7 +316,9 @@ export function resolveConfig(sources: ConfigSources): TrainConfig {
     ...Object.entries(given),
   ]);
   const config = parseValues(values, "Cannot train");
-  checkTogether(config, given);
+  const unread = describeUnread(config, { given, defaults: new Map(Object.entries(defaults)) });
+  if (unread !== undefined) throw new UserError(`Cannot train: ${unread}`);
+  checkTogether(config);
   return config;
 }
 

@@ -145,8 +145,16 @@ export const HEALTHY_STAGES: Stages = {
   lossMask: ({ policyMask_BC }) => policyMask_BC,
   oldLogp: recordedOldLogp,
   minibatchOldLogp: (oldLogp_BC) => oldLogp_BC,
-  advantages: ({ rewards_B, groupId_B }, { config, baseline }) =>
-    ALGORITHMS[config.algorithm].advantage({ rewards_B, groupId_B, baseline }),
+  advantages: ({ rewards_B, groupId_B }, { config, baseline }) => {
+    const { algorithm, advantageEps, baselineDecay } = config;
+    return ALGORITHMS[algorithm].advantage({
+      rewards_B,
+      groupId_B,
+      baseline,
+      advantageEps,
+      baselineDecay,
+    });
+  },
   split: (batch, { config, random }) => {
     const { episodeCount } = batch.packed;
     const inOrder = Array.from({ length: episodeCount }, (_, b) => b);

@@ -31,6 +31,15 @@ Deno.test("groupStandardizedAdvantage() divides by the standard deviation with n
   expected.forEach((a, b) => assertAlmostEquals(advantage_B[b], a, 1e-14));
 });
 
+Deno.test("groupStandardizedAdvantage() adds another ε where one is given, and 0 divides nothing by 0", () => {
+  const [low, high] = groupStandardizedAdvantage([0, 1], [0, 0], { eps: 0.5 });
+  assertAlmostEquals(high, 0.5 / (Math.SQRT1_2 + 0.5), 1e-15);
+  assertEquals(low, -high);
+  const flat = groupStandardizedAdvantage([1, 1, 0, 1], [0, 0, 1, 1], { eps: 0 });
+  assertEquals([...flat.subarray(0, 2)], [0, 0]);
+  assertAlmostEquals(flat[3], Math.SQRT1_2, 1e-15);
+});
+
 Deno.test("groupStandardizedAdvantage() gives the golden batch's advantages", () => {
   const batch = readGolden("batch");
   const advantage_B = groupStandardizedAdvantage(
@@ -102,6 +111,8 @@ Deno.test("movingBaselineAdvantage() subtracts the baseline before the batch and
   const second = movingBaselineAdvantage([0], first.baseline);
   assertAlmostEquals(second.advantage_B[0], -0.14, 1e-15);
   assertThrows(() => movingBaselineAdvantage([], 0), RangeError, "no episode");
+  assertEquals(movingBaselineAdvantage([1, 0], 0.25, { decay: 0 }).baseline, 0.5);
+  assertEquals(movingBaselineAdvantage([1, 0], 0.25, { decay: 0.5 }).baseline, 0.375);
 });
 
 Deno.test("rewardToGo() credits a call of chapter 6's episode with what comes after it", () => {

@@ -34,6 +34,7 @@ Deno.test("resolveConfig() lets a flag win over the file and --set over both", (
     sets: [
       "evalEvery=4",
       "betas=[0.8, 0.99]",
+      "klCoef=0.1",
       "klKind=k1",
       "skipZeroSignal=true",
       "normConst=null",
@@ -75,9 +76,50 @@ Deno.test("resolveConfig() says which key is wrong, what was found and what is a
     [set("steps=0", "lr=0"), "steps is 0 but must be at least 1; lr is 0 but must be above 0"],
     [set("episodes=32"), "episodes has no effect under grpo"],
     [set("algorithm=reinforce", "groupSize=4"), "groupSize has no effect under reinforce"],
+    [
+      set("algorithm=ppo", "resampleRounds=1"),
+      "resampleRounds has no effect under ppo; only grpo, drgrpo, rloo read it, and the batch of the others",
+    ],
+    [
+      set("normConst=7"),
+      "normConst has no effect with aggregation=token_mean; only aggregation=constant reads it",
+    ],
+    [set("klKind=k1"), "klKind has no effect with klCoef=0; only the KL term reads it"],
+    [set("algorithm=reinforce", "clipLow=0.1"), "clipLow has no effect under reinforce; only ppo"],
+    [set("algorithm=rloo", "clipHigh=0.1"), "clipHigh has no effect under rloo; only ppo, grpo"],
+    [set("baselineDecay=0.5"), "baselineDecay has no effect under grpo; only reinforce, ppo read"],
+    [
+      set("algorithm=drgrpo", "advantageEps=0.1"),
+      "advantageEps has no effect under drgrpo; only grpo reads it",
+    ],
     [set("minibatches=16", "microbatches=5"), "16 minibatches × 5 microbatches need as many"],
   ];
   for (const [sources, sentence] of cases) {
     assertEquals(assertThrows(() => resolveConfig(sources), UserError, sentence).exitCode, 2);
+  }
+});
+
+Deno.test("resolveConfig() takes a run's own configuration as a file, whatever the algorithm reads", () => {
+  for (const algorithm of Object.keys(ALGORITHMS) as AlgorithmName[]) {
+    const config = resolveConfig({ flags: { algorithm, seed: 3 } });
+    const file = { name: "config.json", text: JSON.stringify(config) };
+    assertEquals(resolveConfig({ file }), config);
+    assertEquals(resolveConfig({ file, stored: config }), config);
+  }
+});
+
+Deno.test("resolveConfig() takes each key where the others have it read", () => {
+  const read: readonly (readonly string[])[] = [
+    ["algorithm=drgrpo", "normConst=7"],
+    ["aggregation=constant", "normConst=7"],
+    ["klCoef=0.01", "klKind=k1"],
+    ["algorithm=ppo", "clipLow=0.1", "clipHigh=0.1", "baselineDecay=0.5"],
+    ["advantageEps=0"],
+  ];
+  for (const sets of read) {
+    const config = new Map<string, unknown>(Object.entries(resolveConfig({ sets })));
+    for (const [key, value] of sets.map((set) => set.split("="))) {
+      assertEquals(String(config.get(key!)), value);
+    }
   }
 });

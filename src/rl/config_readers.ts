@@ -1,0 +1,96 @@
+/** Which keys of the configuration are passed over by the others' values, so that setting them would change nothing. */
+import type { AggregationMode } from "../equations/aggregate.ts";
+import {
+  type AdvantageSetting,
+  type Algorithm,
+  type AlgorithmName,
+  ALGORITHMS,
+} from "./algorithms.ts";
+
+/** What decides whether a key is read. */
+export interface ReadConfig {
+  readonly algorithm: AlgorithmName;
+  readonly aggregation: AggregationMode;
+  readonly klCoef: number;
+}
+
+/** Who reads a key that some configurations pass over. */
+interface Reader {
+  readonly isRead: (config: ReadConfig) => boolean;
+  /** What of the configuration it is that passes the key over, as `under grpo`. */
+  readonly unread: (config: ReadConfig) => string;
+  /** Who reads it, and what to set instead. */
+  readonly readers: string;
+}
+
+/** A key that is read under some of the algorithms. */
+function readUnder(isReader: (algorithm: Algorithm) => boolean, instead = ""): Reader {
+  const names = Object.entries(ALGORITHMS).flatMap(([name, algorithm]) =>
+    isReader(algorithm) ? [name] : []
+  );
+  return {
+    isRead: ({ algorithm }) => isReader(ALGORITHMS[algorithm]),
+    unread: ({ algorithm }) => `under ${algorithm}`,
+    readers: `only ${names.join(", ")} read${names.length === 1 ? "s" : ""} it${instead}`,
+  };
+}
+
+const reads = (setting: AdvantageSetting) => ({ advantageSettings = [] }: Algorithm) =>
+  advantageSettings.includes(setting);
+
+const GROUPED = readUnder(
+  ({ grouped }) => grouped,
+  ", and the batch of the others is set by episodes",
+);
+const CLIPPED = readUnder(({ surrogate }) => surrogate === "clipped");
+
+/** Every key that is not read under all configurations. */
+const READERS: Readonly<Record<string, Reader>> = {
+  episodes: readUnder(
+    ({ grouped }) => !grouped,
+    ", and the batch of the others is set by problems and groupSize",
+  ),
+  problems: GROUPED,
+  groupSize: GROUPED,
+  resampleRounds: GROUPED,
+  advantageEps: readUnder(reads("advantageEps")),
+  baselineDecay: readUnder(reads("baselineDecay")),
+  clipLow: CLIPPED,
+  clipHigh: CLIPPED,
+  normConst: {
+    isRead: ({ aggregation }) => aggregation === "constant",
+    unread: ({ aggregation }) => `with aggregation=${aggregation}`,
+    readers: "only aggregation=constant reads it",
+  },
+  klKind: {
+    isRead: ({ klCoef }) => klCoef > 0,
+    unread: () => "with klCoef=0",
+    readers: "only the KL term reads it, which klCoef above 0 switches on",
+  },
+};
+
+/**
+ * Looks for a key that is set and that nothing reads: a mistake that nobody would see. A key at its default says nothing, so
+ * that a run's own configuration can be handed over as a file.
+ *
+ * @param config The complete configuration.
+ * @param options.given The keys that were set, with their values.
+ * @param options.defaults What each key is where nobody sets it.
+ * @returns One sentence with the key and who reads it; undefined where every key that was set is read.
+ */
+export function describeUnread(
+  config: ReadConfig,
+  options: {
+    readonly given: Readonly<Record<string, unknown>>;
+    readonly defaults: ReadonlyMap<string, unknown>;
+  },
+): string | undefined {
+  const { given, defaults } = options;
+  const found = Object.entries(READERS).find(([key, { isRead }]) =>
+    Object.hasOwn(given, key) && !isRead(config) &&
+    JSON.stringify(given[key]) !== JSON.stringify(defaults.get(key))
+  );
+  if (found === undefined) return undefined;
+  const [key, { unread, readers }] = found;
+  return `${key} has no effect ${unread(config)}; ${readers}`;
+}
