@@ -118,6 +118,13 @@ export interface LogSeries {
   readonly rounding?: LogRounding;
 }
 
+/** The step from which later stretches of an axis overrule each stretch but the last: the least first step of all behind it. */
+export function overruledFrom({ seams }: RunLog, ofAxis: number): readonly number[] {
+  const cutOf = seams.filter(({ axis }) => axis === ofAxis).map(({ nextStep }) => nextStep);
+  for (let s = cutOf.length - 2; s >= 0; s--) cutOf[s] = Math.min(cutOf[s], cutOf[s + 1]);
+  return cutOf;
+}
+
 /**
  * A key's values by step: after a restart the later stretch replaces the steps that the earlier one had reached beyond it.
  *
@@ -129,11 +136,7 @@ export function seriesOf(log: RunLog, key: string): LogSeries | undefined {
   const column = log.columns.get(key);
   if (!column) return undefined;
   const { steps, stretches } = log.rows;
-  // The step from which each later stretch overrules: the least first step of all stretches behind it.
-  const cutOf = log.seams.filter(({ axis }) => axis === column.axis).map(({ nextStep }) =>
-    nextStep
-  );
-  for (let s = cutOf.length - 2; s >= 0; s--) cutOf[s] = Math.min(cutOf[s], cutOf[s + 1]);
+  const cutOf = overruledFrom(log, column.axis);
   const kept: number[] = [];
   for (let i = 0; i < column.rows.length; i++) {
     const cut = cutOf[stretches[column.rows[i]]] ?? Infinity;

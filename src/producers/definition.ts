@@ -1,9 +1,11 @@
 /** What a metric is: the canonical names, and what each producer's key of it really measures. */
+import type { LogSettings } from "../logs/run_log.ts";
 
 /** The canonical metrics with what each is, whoever logs it. Rules ask for these, never for a producer's key. */
 export const CANONICAL = {
   reward: "mean reward of the step's episodes",
   reward_component: "mean of one reward function; the part is its name",
+  reward_component_std: "spread of one reward function over the batch; the part is its name",
   reward_std: "spread of the rewards; over what differs by producer and era",
   eval_score: "reward or pass rate on tasks that are not trained on; the part is the data set",
   advantage_mean: "mean of the advantages",
@@ -55,6 +57,7 @@ export type Quantity =
   | "k2"
   | "full" // from the whole distribution
   | "sampled" // −mean log-prob of the sampled tokens
+  | "sampled_sum" // −log-prob summed over an answer: not per token
   | "chosen_at_runtime" // a configuration decides, and the log does not say
   /** Spreads and shares. */
   | "batch_std"
@@ -74,7 +77,8 @@ export type Over =
   | "groups"
   | "ranks"
   | "minibatches"
-  | "step";
+  | "step"
+  | "unknown"; // the log does not tell
 
 /** What of the steps since the last row a value speaks of. */
 export type LogWindow =
@@ -82,6 +86,22 @@ export type LogWindow =
   | "mean" // mean over the steps since the last row
   | "last" // the last step before the row
   | "mean_of_extremes"; // an extreme of each batch, averaged
+
+/** What a value counts in. A `1` is a number without a unit: a loss, an explained variance. */
+export type Unit =
+  | "nats"
+  | "share"
+  | "tokens"
+  | "reward"
+  | "probability"
+  | "ratio"
+  | "norm"
+  | "turns"
+  | "steps"
+  | "s"
+  | "tokens/s"
+  | "epochs"
+  | "1";
 
 /** One key of one producer. */
 export interface MetricDefinition {
@@ -91,8 +111,7 @@ export interface MetricDefinition {
   readonly quantity: Quantity;
   readonly over: Over;
   readonly window: LogWindow;
-  /** `nats`, `share`, `tokens`, `reward`, `probability`, `ratio`, `norm`, `s`, `1`. */
-  readonly unit: string;
+  readonly unit: Unit;
   /** True where the value can be negative by its definition. */
   readonly signed?: boolean;
   /** The eras of the producer in which it holds; all of them where it is left out. */
@@ -103,7 +122,7 @@ export interface MetricDefinition {
   readonly zero?: string;
   /** What NaN or a missing value means. */
   readonly nan?: string;
-  /** Decimals that the producer keeps; a value is only known to half a unit of the last one. */
+  /** Decimals that the producer keeps before any file is written; what a file rounds besides is its column's. */
   readonly decimals?: number;
   /** What a healthy run shows by the producer's own word: values up to `healthy` are noise, from `look` on wants a look. */
   readonly floor?: { readonly healthy: number; readonly look: number; readonly from: string };
@@ -147,14 +166,35 @@ export type Knob =
   | "plannedSteps"
   | "checkpoint";
 
+/** What a log shows of itself to whoever must tell its writer. Keys are without a tracker's prefix, and with it. */
+export interface Evidence {
+  readonly keys: ReadonlySet<string>;
+  /** The form that the log was read from, for example `trainer_state`. */
+  readonly form: string;
+  /** The finite values of a key, in the order of the file; empty where there are none. */
+  values(key: string): readonly number[];
+}
+
 /** A stretch of a producer's history in which its keys mean the same. */
 export interface Era {
   readonly id: string;
   /** For people, for example `since 2026-01-15`. */
   readonly title: string;
-  /** True where a log can only be of this era, by its keys. Where none is told, definitions of all eras must agree to be used. */
-  readonly isTold: (keys: ReadonlySet<string>) => boolean;
+  /**
+   * Whether a log can be of this era. The era is told where exactly one fits; where several do, a key is used only for what
+   * all of them agree on.
+   */
+  readonly fits: (evidence: Evidence) => boolean;
 }
+
+/** What a run trains by. */
+export type TrainingKind =
+  /** From rewards of its own samples. */
+  | "rl"
+  /** From given answers. */
+  | "sft"
+  /** From given pairs or ratings of answers (DPO and its kin, reward models). */
+  | "preference";
 
 /** A training framework as a writer of logs. A new one is a file with one of these, and a line in `src/producers/producers.ts`. */
 export interface Producer {
@@ -162,12 +202,19 @@ export interface Producer {
   readonly id: string;
   /** For people, for example `TRL`. */
   readonly title: string;
-  /** How surely keys (without a tracker's prefix) are this producer's: 0 to 1. */
-  readonly recognise: (keys: ReadonlySet<string>, hint: { readonly form: string }) => number;
+  readonly kind: TrainingKind;
+  /** How surely a log is this producer's, by its keys above all: 0 to 1. */
+  readonly recognise: (evidence: Evidence) => number;
   /** What a step of its log is. */
   readonly stepUnit: "optimizer step" | "rollout" | "epoch of rollouts";
+  /** The oldest first; empty where its keys have always meant the same. */
   readonly eras: readonly Era[];
+  /** Of several keys of one metric the preferred one first. */
   readonly definitions: readonly MetricDefinition[];
+  /** Keys that are known to be its, and measure no canonical metric. */
+  readonly alsoLogs: readonly RegExp[];
+  /** Settings that follow from what it logs, or from how it is built. */
+  readonly implied?: (evidence: Evidence) => LogSettings;
   /** How a user of it switches on what a log lacks: the exact flag or key, in its own spelling. */
   readonly switchOn: Partial<Readonly<Record<Need, string>>>;
   /** What its settings are called. */

@@ -44,7 +44,7 @@ export interface RunView {
   /** The keys that have a meaning here, and those that have none. */
   readonly understood: readonly string[];
   readonly unknown: readonly string[];
-  /** Steps that the log has, ascending, as the run that survived saw them. */
+  /** Steps of the log's first axis, ascending, as the run that survived saw them. */
   readonly steps: Float64Array;
   /** The first series of a metric whose definition fits; undefined where the log has none. */
   measured(metric: CanonicalMetric, wanted?: Wanted): MeasuredSeries | undefined;

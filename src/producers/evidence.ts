@@ -1,0 +1,46 @@
+/** How keys speak for a producer. */
+import type { Evidence } from "./definition.ts";
+
+/** Keys by which a producer is known. */
+export interface Marks {
+  /** Any one of them is proof. */
+  readonly sure: readonly (string | RegExp)[];
+  /** Each of them speaks for the producer a little. */
+  readonly likely?: readonly (string | RegExp)[];
+}
+
+/** Whether a log has a key, or one that matches a pattern. */
+export function hasKey({ keys }: Pick<Evidence, "keys">, mark: string | RegExp): boolean {
+  if (typeof mark === "string") return keys.has(mark);
+  for (const key of keys) if (mark.test(key)) return true;
+  return false;
+}
+
+/** Certainty that one sure key gives; more of them bring it towards 1. */
+const BY_ONE_SURE_KEY = 0.8;
+
+/**
+ * Certainty by the share of marks that a log shows. One sure key gives at least 0.8, all of them 1; likely keys alone give
+ * less than 0.8 and need two thirds of their number to be believed.
+ *
+ * @param evidence What the log shows.
+ * @param marks The producer's.
+ * @returns 0 to 1.
+ */
+export function certainty(evidence: Evidence, { sure, likely = [] }: Marks): number {
+  const count = (marks: readonly (string | RegExp)[]) =>
+    marks.filter((mark) => hasKey(evidence, mark)).length;
+  const sureCount = count(sure);
+  const likelyShare = likely.length === 0 ? 0 : count(likely) / likely.length;
+  if (sureCount > 0) {
+    const shown = (sureCount + count(likely)) / (sure.length + likely.length);
+    return BY_ONE_SURE_KEY + (1 - BY_ONE_SURE_KEY) * shown;
+  }
+  return 0.75 * likelyShare;
+}
+
+/** Whether a number has at most so many decimals, up to the rounding of its binary form. */
+export function hasDecimals(value: number, decimals: number): boolean {
+  const scaled = value * 10 ** decimals;
+  return Math.abs(scaled - Math.round(scaled)) <= 1e-6 * Math.max(1, Math.abs(scaled));
+}

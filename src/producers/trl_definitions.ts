@@ -1,0 +1,392 @@
+/** What TRL's online trainers log: GRPO, AsyncGRPO and RLOO under the names of today and of 2024, and PPO. */
+import { HF_TRAINER_DEFINITIONS } from "./hf_trainer.ts";
+import { CURRENT_NAMES_ERAS, GROUP_STD_ERAS } from "./trl_eras.ts";
+import type { MetricDefinition } from "./definition.ts";
+
+const MEAN_OF_SAMPLES = { quantity: "plain", over: "samples", window: "mean" } as const;
+
+const REWARDS: readonly MetricDefinition[] = [
+  {
+    metric: "reward",
+    key: "reward",
+    ...MEAN_OF_SAMPLES,
+    unit: "reward",
+    signed: true,
+    says:
+      "Mean over the samples of the weighted sum of the reward functions, before normalisation.",
+    nan: "No reward function scored any sample.",
+  },
+  {
+    metric: "reward_component",
+    key: /rewards\/(?<part>.+)\/mean/,
+    ...MEAN_OF_SAMPLES,
+    unit: "reward",
+    signed: true,
+    eras: CURRENT_NAMES_ERAS,
+    says: "Mean of one reward function over the samples that it scored, without its weight.",
+    nan: "The function returned None for every sample.",
+  },
+  {
+    metric: "reward_component",
+    key: /rewards\/(?<part>(?!.+\/(?:mean|std)$).+)/,
+    ...MEAN_OF_SAMPLES,
+    unit: "reward",
+    signed: true,
+    eras: ["to-0.15"],
+    says: "Mean of one reward function over all samples, without its weight.",
+  },
+  {
+    metric: "reward_component_std",
+    key: /rewards\/(?<part>.+)\/std/,
+    quantity: "batch_std",
+    over: "samples",
+    window: "mean",
+    unit: "reward",
+    eras: CURRENT_NAMES_ERAS,
+    says:
+      "Spread of one reward function over the whole batch; it can be large while every group is flat.",
+    zero: "The function gave every sample of the batch the same value.",
+  },
+  {
+    metric: "reward_std",
+    key: "reward_std",
+    quantity: "group_std",
+    over: "groups",
+    window: "mean",
+    unit: "reward",
+    eras: GROUP_STD_ERAS,
+    says: "Mean over the groups of the spread within each group.",
+    zero: "Every group is flat: no sample has an advantage.",
+  },
+  {
+    metric: "reward_std",
+    key: "reward_std",
+    quantity: "std_used_for_scaling",
+    over: "samples",
+    window: "mean",
+    unit: "reward",
+    eras: ["2025-08-21"],
+    says:
+      "Mean of the spread that scales the advantages, of the group or of the batch by scale_rewards.",
+    zero: "Every group is flat (with scale_rewards=batch: the batch is).",
+  },
+  {
+    metric: "reward_std",
+    key: "reward_std",
+    quantity: "batch_std",
+    over: "samples",
+    window: "mean",
+    unit: "reward",
+    eras: ["2026-01-15", "2026-07-20"],
+    says: "Spread of the rewards over the whole batch; it says nothing about flat groups.",
+    zero: "All samples of the batch were rewarded alike.",
+  },
+  {
+    metric: "flat_groups",
+    key: "frac_reward_zero_std",
+    ...MEAN_OF_SAMPLES,
+    unit: "share",
+    says:
+      "Share of samples whose scaling spread is about 0; with scale_rewards=batch it can only be 0 or 1.",
+  },
+];
+
+const LENGTHS: readonly MetricDefinition[] = [
+  {
+    metric: "truncated",
+    key: "completions/clipped_ratio",
+    quantity: "no_end_token",
+    over: "samples",
+    window: "mean",
+    unit: "share",
+    says:
+      "Share of completions whose last token is neither the end nor the padding token, whatever cut them.",
+  },
+  {
+    metric: "length",
+    key: "completions/mean_length",
+    ...MEAN_OF_SAMPLES,
+    unit: "tokens",
+    says: "Mean number of the model's own tokens in a completion; results of tools are left out.",
+  },
+  {
+    metric: "length",
+    key: "completion_length",
+    ...MEAN_OF_SAMPLES,
+    unit: "tokens",
+    eras: ["to-0.15"],
+    says: "Mean number of tokens of a completion up to its first end token.",
+  },
+  {
+    metric: "length_max",
+    key: "completions/max_length",
+    quantity: "plain",
+    over: "samples",
+    window: "mean_of_extremes",
+    unit: "tokens",
+    says: "Longest completion of each batch, averaged over the batches since the last row.",
+  },
+  {
+    metric: "length_terminated",
+    key: "completions/mean_terminated_length",
+    ...MEAN_OF_SAMPLES,
+    unit: "tokens",
+    says: "Mean length of the completions that ended by themselves.",
+    zero: "No completion of the batch ended by itself.",
+  },
+  {
+    metric: "turns",
+    key: "tools/call_frequency",
+    ...MEAN_OF_SAMPLES,
+    unit: "turns",
+    says: "Tool calls of a completion, mean.",
+  },
+];
+
+const POLICY: readonly MetricDefinition[] = [
+  {
+    metric: "entropy",
+    key: "entropy",
+    quantity: "full",
+    over: "tokens",
+    window: "mean",
+    unit: "nats",
+    says: "Mean entropy of the whole next-token distribution over the completions' tokens.",
+  },
+  {
+    metric: "kl_reference",
+    key: "kl",
+    quantity: "k3",
+    over: "sequences",
+    window: "mean",
+    unit: "nats",
+    eras: ["to-0.15", "2025-03", "2025-08-21", "2026-01-15"],
+    says:
+      "Mean over completions of each one's mean k3 estimate against the reference, without the coefficient; absent where beta is 0.",
+    zero:
+      "About 0 while the policy still is the reference; exactly 0 later means that they are one model.",
+  },
+  {
+    metric: "kl_reference",
+    key: "kl",
+    quantity: "k3",
+    over: "tokens",
+    window: "mean",
+    unit: "nats",
+    eras: ["2026-07-20"],
+    says:
+      "Mean k3 estimate against the reference over the completions' tokens, without the coefficient; absent where beta is 0.",
+    zero:
+      "About 0 while the policy still is the reference; exactly 0 later means that they are one model.",
+  },
+  {
+    metric: "clip_fraction",
+    key: "clip_ratio/region_mean",
+    quantity: "plain",
+    over: "tokens",
+    window: "mean",
+    unit: "share",
+    says:
+      "Share of tokens that the clip acts on, on the side that the sign of the advantage opens.",
+    zero:
+      "With one update a batch the ratio is 1 by construction (num_iterations=1, gradient_accumulation_steps a multiple of steps_per_generation).",
+  },
+  {
+    metric: "clip_fraction",
+    key: /clip_ratio\/(?<part>low|high)_mean/,
+    quantity: "plain",
+    over: "tokens",
+    window: "mean",
+    unit: "share",
+    says:
+      "Share of tokens clipped on one side: low where the advantage is negative, high where positive.",
+    zero: "As clip_ratio/region_mean.",
+  },
+  {
+    metric: "clip_fraction",
+    key: "clip_ratio",
+    quantity: "plain",
+    over: "tokens",
+    window: "mean",
+    unit: "share",
+    eras: ["to-0.15", "2025-03"],
+    says: "Share of tokens that the clip acts on.",
+    zero: "With one update a batch (num_iterations=1) the ratio is 1 by construction.",
+  },
+  {
+    metric: "ratio",
+    key: "ratio",
+    quantity: "plain",
+    over: "tokens",
+    window: "mean",
+    unit: "ratio",
+    says:
+      "AsyncGRPO: mean ratio of the policy to the weights that sampled, which may be steps older.",
+  },
+];
+
+const SAMPLER: readonly MetricDefinition[] = [
+  {
+    metric: "gap",
+    key: "sampling/sampling_logp_difference/mean",
+    quantity: "abs_log_prob",
+    over: "tokens",
+    window: "mean",
+    unit: "nats",
+    floor: {
+      healthy: 0.018,
+      look: 0.1,
+      from:
+        "trl issue 5312: 0.010 to 0.018 in healthy runs, 0.201 with stale weights; 0.1 is half of that",
+    },
+    says:
+      "Mean |trainer − vLLM| log-prob over tokens, a mean of the ranks' means; needs vLLM with the importance correction on.",
+  },
+  {
+    metric: "gap_max",
+    key: "sampling/sampling_logp_difference/max",
+    quantity: "abs_log_prob",
+    over: "tokens",
+    window: "mean_of_extremes",
+    unit: "nats",
+    says: "Largest |trainer − vLLM| log-prob of each batch, averaged since the last row.",
+  },
+  {
+    metric: "importance_weight",
+    key: "sampling/importance_sampling_ratio/mean",
+    quantity: "plain",
+    over: "samples",
+    window: "mean",
+    unit: "ratio",
+    says:
+      "Mean importance weight after the cap and the mask, by default one product a sequence; below 1 by construction where top_p or top_k cut the sampler.",
+    zero: "Every sequence was masked by the cap.",
+  },
+];
+
+/** PPO, and RLOO before 2025: values of a whole answer where others average over tokens. */
+const PPO: readonly MetricDefinition[] = [
+  {
+    metric: "reward",
+    key: "objective/scores",
+    ...MEAN_OF_SAMPLES,
+    unit: "reward",
+    signed: true,
+    says: "PPO and old RLOO: mean score of the reward model, before the KL penalty.",
+  },
+  {
+    metric: "kl_reference",
+    key: "objective/kl",
+    quantity: "k1_sum",
+    over: "samples",
+    window: "mean",
+    unit: "nats",
+    signed: true,
+    says:
+      "PPO and old RLOO: log-ratio to the reference summed over the answer, mean over samples; 6.8 is ordinary, it is not per token.",
+    zero: "0 in the first row: the policy still is the reference.",
+  },
+  {
+    metric: "entropy",
+    key: "policy/entropy_avg",
+    quantity: "full",
+    over: "tokens",
+    window: "mean",
+    unit: "nats",
+    says:
+      "PPO: mean entropy of the next-token distribution over all positions, padding among them.",
+  },
+  {
+    metric: "entropy",
+    key: "objective/entropy",
+    quantity: "sampled_sum",
+    over: "samples",
+    window: "mean",
+    unit: "nats",
+    says:
+      "PPO and old RLOO: minus the log-prob of the answer, summed over its tokens; it grows with the length.",
+  },
+  {
+    metric: "kl_old",
+    key: "policy/approxkl_avg",
+    quantity: "half_square",
+    over: "minibatches",
+    window: "mean",
+    unit: "nats",
+    says: "PPO: half the mean squared log-ratio to the policy that scored the batch.",
+    zero: "With one update a batch nothing has moved yet.",
+  },
+  {
+    metric: "ratio",
+    key: "val/ratio",
+    quantity: "plain",
+    over: "minibatches",
+    window: "mean",
+    unit: "ratio",
+    says: "PPO: mean ratio to the policy that scored the batch.",
+  },
+  {
+    metric: "clip_fraction",
+    key: "policy/clipfrac_avg",
+    quantity: "plain",
+    over: "minibatches",
+    window: "mean",
+    unit: "share",
+    says: "PPO: share of tokens whose clipped loss is the larger one.",
+    zero: "With one update a batch nothing has moved yet.",
+  },
+  {
+    metric: "loss",
+    key: "loss/policy_avg",
+    quantity: "plain",
+    over: "minibatches",
+    window: "mean",
+    unit: "1",
+    signed: true,
+    says: "PPO: mean policy loss over the mini-batches, without the value loss.",
+  },
+  {
+    metric: "learning_rate",
+    key: "lr",
+    quantity: "plain",
+    over: "step",
+    window: "last",
+    unit: "1",
+    says: "PPO: learning rate of the scheduler.",
+  },
+];
+
+const EVALUATION: readonly MetricDefinition[] = [
+  {
+    metric: "eval_score",
+    key: /eval_(?:(?<part>.+)_)?reward/,
+    ...MEAN_OF_SAMPLES,
+    unit: "reward",
+    signed: true,
+    says: "Mean reward over the evaluation set, sampled as in training.",
+  },
+];
+
+const TIME: readonly MetricDefinition[] = [
+  {
+    metric: "step_time",
+    key: "step_time",
+    quantity: "plain",
+    over: "step",
+    window: "mean",
+    unit: "s",
+    says: "Mean wall time of an optimizer step since the last row, generation included.",
+  },
+];
+
+/** All of TRL's. */
+export const TRL_DEFINITIONS: readonly MetricDefinition[] = [
+  ...REWARDS,
+  ...LENGTHS,
+  ...POLICY,
+  ...SAMPLER,
+  ...HF_TRAINER_DEFINITIONS,
+  ...PPO,
+  ...EVALUATION,
+  ...TIME,
+];

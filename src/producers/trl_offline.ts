@@ -1,0 +1,63 @@
+/** TRL's trainers that learn from given answers: their logs look like RL logs at a glance and are none. */
+import { certainty, hasKey } from "./evidence.ts";
+import {
+  HF_TRAINER_ALSO_LOGS,
+  HF_TRAINER_DEFINITIONS,
+  HF_TRAINER_KNOBS,
+  isFromHfTrainer,
+} from "./hf_trainer.ts";
+import type { Evidence, Producer } from "./definition.ts";
+
+/** Whether a log has anything that only an online trainer logs. */
+function isOnline(evidence: Evidence): boolean {
+  return ["reward", "reward_std", "frac_reward_zero_std", "completion_length"].some((key) =>
+    hasKey(evidence, key)
+  ) || hasKey(evidence, /^(?:completions|objective|sampling|clip_ratio)\//);
+}
+
+/** Supervised fine-tuning with TRL's SFTTrainer or Hugging Face's Trainer (ms-swift's SFT, too). */
+export const TRL_SFT: Producer = {
+  id: "trl_sft",
+  title: "Hugging Face Trainer (supervised)",
+  kind: "sft",
+  recognise: (evidence) => {
+    if (isOnline(evidence) || hasKey(evidence, /^(?:rewards|logps)\//)) return 0;
+    const byKeys = certainty(evidence, { sure: ["mean_token_accuracy", "token_acc"] });
+    return isFromHfTrainer(evidence) ? Math.max(byKeys, 0.65) : byKeys;
+  },
+  stepUnit: "optimizer step",
+  eras: [],
+  definitions: HF_TRAINER_DEFINITIONS,
+  alsoLogs: [...HF_TRAINER_ALSO_LOGS, /mean_token_accuracy|token_acc|entropy|eval_.+/],
+  switchOn: {},
+  knobs: HF_TRAINER_KNOBS,
+};
+
+/** Preference training: DPO and its kin, KTO, ORPO, and reward models. */
+export const TRL_PREFERENCE: Producer = {
+  id: "trl_dpo",
+  title: "TRL (DPO and other preference trainers)",
+  kind: "preference",
+  recognise: (evidence) =>
+    isOnline(evidence) ? 0 : certainty(evidence, {
+      sure: [
+        "rewards/chosen",
+        "rewards/rejected",
+        "rewards/margins",
+        "rewards/accuracies",
+        "logps/chosen",
+        "logps/rejected",
+      ],
+      likely: ["min_reward", "max_reward", "mean_reward", "accuracy", "margin"],
+    }),
+  stepUnit: "optimizer step",
+  eras: [],
+  definitions: HF_TRAINER_DEFINITIONS,
+  alsoLogs: [
+    ...HF_TRAINER_ALSO_LOGS,
+    /(?:rewards|logps|logits)\/.+|nll_loss|log_odds_.+|eval_.+/,
+    /(?:min|max|mean)_reward|accuracy|margin|mean_token_accuracy|entropy|kl|count\/.+/,
+  ],
+  switchOn: {},
+  knobs: { ...HF_TRAINER_KNOBS, klCoef: "beta" },
+};

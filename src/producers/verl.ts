@@ -1,0 +1,96 @@
+/** verl, and those that grew out of it: TinyZero, Agent-R1, siiRL, verl-tool. */
+import { certainty, hasKey } from "./evidence.ts";
+import { VERL_DEFINITIONS } from "./verl_definitions.ts";
+import type { Evidence, Producer } from "./definition.ts";
+import type { LogSettings } from "../logs/run_log.ts";
+
+const isOld = (evidence: Evidence) =>
+  !hasKey(evidence, "actor/entropy") && hasKey(evidence, "actor/entropy_loss");
+
+function implied(evidence: Evidence): LogSettings {
+  for (const key of ["actor/kl_coef", "actor/reward_kl_penalty_coeff", "critic/kl_coeff"]) {
+    const coefficient = evidence.values(key).at(-1);
+    if (coefficient !== undefined) return { klCoef: coefficient };
+  }
+  const isComplete = ["actor/pg_loss", "actor/grad_norm", "critic/score/mean"]
+    .every((key) => hasKey(evidence, key));
+  const hasKl = hasKey(evidence, /^(?:actor\/kl_loss|actor\/reward_kl_penalty|critic\/kl)$/);
+  return isComplete && !hasKl ? { klCoef: 0 } : {};
+}
+
+/** verl. */
+export const VERL: Producer = {
+  id: "verl",
+  title: "verl",
+  kind: "rl",
+  recognise: (evidence) =>
+    certainty(evidence, {
+      sure: [
+        "actor/pg_clipfrac",
+        "actor/ppo_kl",
+        "critic/score/mean",
+        "critic/advantages/mean",
+        "response_length/clip_ratio",
+        "training/rollout_probs_diff_mean",
+        /^val-core\/.+\/mean@\d+$/,
+        /^timing_per_token_ms\/.+$/,
+      ],
+      likely: [
+        "actor/entropy",
+        "actor/entropy_loss",
+        "actor/pg_loss",
+        "actor/grad_norm",
+        "actor/lr",
+        "critic/rewards/mean",
+        "response_length/mean",
+        "prompt_length/mean",
+      ],
+    }),
+  stepUnit: "rollout",
+  eras: [
+    {
+      id: "2024",
+      title: "before April 2025, when actor/entropy_loss was the entropy",
+      fits: isOld,
+    },
+    {
+      id: "2025-04",
+      title: "since April 2025",
+      fits: (evidence) => !isOld(evidence),
+    },
+  ],
+  definitions: VERL_DEFINITIONS,
+  alsoLogs: [
+    /(?:actor|critic|response_length|response_length_non_aborted|response|prompt_length)\/.+/,
+    /(?:timing_s|timing|timing_per_token_ms|perf|training|rollout_corr|mismatch)\/.+/,
+    /(?:val-core|val-aux|val|num_turns|tool_call_counts|global_seqlen|mfu|variance_proxy)\/.+/,
+  ],
+  implied,
+  switchOn: {
+    gap: "actor_rollout_ref.rollout.calculate_log_probs=True",
+    kl_reference: "actor_rollout_ref.actor.use_kl_loss=True, or algorithm.use_kl_in_reward=True",
+    kl_old: "more than one mini-batch a step: data.train_batch_size > ppo_mini_batch_size",
+    clip_fraction: "more than one mini-batch a step: data.train_batch_size > ppo_mini_batch_size",
+    flat_groups: "trainer.rollout_data_dir=DIR (the scores of every group)",
+    reward_components: "trainer.rollout_data_dir=DIR (the reward's extra keys of every sample)",
+    eval_score: "trainer.test_freq=N and data.val_files",
+    every_step: 'trainer.logger=["console","file"] (a row for each step)',
+    tokens: "trainer.rollout_data_dir=DIR (texts and scores; ids and log-probs need an exporter)",
+  },
+  knobs: {
+    maxLength: "data.max_response_length",
+    groupSize: "actor_rollout_ref.rollout.n",
+    learningRate: "actor_rollout_ref.actor.optim.lr",
+    warmup: "actor_rollout_ref.actor.optim.lr_warmup_steps",
+    gradientClip: "actor_rollout_ref.actor.grad_clip",
+    klCoef: "actor_rollout_ref.actor.kl_loss_coef",
+    entropyCoef: "actor_rollout_ref.actor.entropy_coeff",
+    temperature: "actor_rollout_ref.rollout.temperature",
+    updatesPerBatch: "actor_rollout_ref.actor.ppo_mini_batch_size and ppo_epochs",
+    clipRange: "actor_rollout_ref.actor.clip_ratio_low and clip_ratio_high",
+    lossAggregation: "actor_rollout_ref.actor.loss_agg_mode",
+    resume: "trainer.resume_mode",
+    plannedSteps: "trainer.total_training_steps",
+    checkpoint: "trainer.save_freq",
+  },
+};
