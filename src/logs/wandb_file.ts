@@ -1,0 +1,293 @@
+/** W&B's offline files `run-ID.wandb`: LevelDB's log blocks around protocol buffers whose values are JSON texts. */
+import { UserError } from "../core/errors.ts";
+import { ByteQueue } from "./byte_queue.ts";
+import { crc32 } from "./crc32.ts";
+import { parseNumberText } from "./number_text.ts";
+import { WIRE, WireError, WireReader } from "./protobuf.ts";
+import type { LogInput, LogReader } from "./reader.ts";
+import type { LogSettings } from "./run_log.ts";
+import type { LogValue, RunLogBuilder } from "./run_log_builder.ts";
+
+/** `:W&B`, the number 0xBEE1 and version 0. */
+const FILE_HEADER = Uint8Array.of(0x3a, 0x57, 0x26, 0x42, 0xe1, 0xbe, 0);
+const BLOCK_BYTES = 32 * 2 ** 10;
+/** Before each part: checksum of type and data in 4 bytes, length in 2, type in 1. Less room in a block stays empty. */
+const PART_HEADER_BYTES = 7;
+const PART = { full: 1, first: 2, middle: 3, last: 4 } as const;
+/** Longer records hold tables and console output; a row of metrics is far below. */
+const MAX_RECORD_BYTES = 64 * 2 ** 20;
+
+/** Fields of W&B's messages, from wandb_internal.proto. */
+const RECORD = { history: 2, config: 5, run: 17 } as const;
+const RUN = { config: 4 } as const;
+const CONFIG = { update: 1 } as const;
+const HISTORY = { item: 1, step: 2 } as const;
+const STEP = { number: 1 } as const;
+const ITEM = { key: 1, nestedKey: 2, valueJson: 16 } as const;
+
+/** W&B's own columns; every other key is the user's. */
+const OWN_KEYS: ReadonlySet<string> = new Set(["_step", "_runtime", "_timestamp", "_wandb"]);
+/** Of a row that has several, the first counts its steps: W&B's own counts calls of its log function. */
+const STEP_KEYS = ["train/global_step", "training/global_step", "global_step"] as const;
+/** Deeper nesting is no metric. */
+const MAX_DEPTH = 8;
+
+const decoder = new TextDecoder();
+
+/** Puts records together from the parts in the blocks. */
+class RecordParts {
+  #parts: Uint8Array[] = [];
+  #sizeBytes = 0;
+
+  /** Bytes of a record of which the end is missing. */
+  get pendingBytes(): number {
+    return this.#sizeBytes;
+  }
+
+  /** Takes a part. @returns The record that it completes. @throws {WireError} When it does not follow the one before. */
+  add(type: number, data: Uint8Array): Uint8Array | undefined {
+    const begins = type === PART.full || type === PART.first;
+    if (begins === this.#sizeBytes > 0 || type < PART.full || type > PART.last) {
+      throw new WireError(`a part of the kind ${type} is out of place`);
+    }
+    if (type === PART.full) return data;
+    this.#sizeBytes += data.length;
+    if (this.#sizeBytes > MAX_RECORD_BYTES) throw new WireError("it has more than 64 MiB");
+    this.#parts.push(data.slice());
+    if (type !== PART.last) return undefined;
+    const record = new Uint8Array(this.#sizeBytes);
+    let offset = 0;
+    for (const part of this.#parts) {
+      record.set(part, offset);
+      offset += part.length;
+    }
+    this.#parts = [];
+    this.#sizeBytes = 0;
+    return record;
+  }
+}
+
+interface Item {
+  readonly key: string;
+  readonly json: string;
+}
+
+function readItem(wire: WireReader): Item {
+  let key = "";
+  const nested: string[] = [];
+  let json = "";
+  while (wire.next()) {
+    if (wire.is(ITEM.key, WIRE.bytes)) key = decoder.decode(wire.bytes());
+    else if (wire.is(ITEM.nestedKey, WIRE.bytes)) nested.push(decoder.decode(wire.bytes()));
+    else if (wire.is(ITEM.valueJson, WIRE.bytes)) json = decoder.decode(wire.bytes());
+    else wire.skip();
+  }
+  return { key: nested.length > 0 ? nested.join("/") : key, json };
+}
+
+/** Numbers below a value, nested keys joined with "/". W&B's own objects (tables, images, histograms) hold none. */
+function* numbersOf(
+  key: string,
+  value: unknown,
+  { depth = 0 } = {},
+): Generator<readonly [string, LogValue]> {
+  if (value === null || typeof value === "number") yield [key, value];
+  else if (typeof value === "string") {
+    // W&B's way of writing what JSON cannot.
+    if (/^(?:NaN|[-+]?Infinity)$/.test(value)) yield [key, Number(value)];
+  } else if (typeof value === "object" && !Array.isArray(value) && depth < MAX_DEPTH) {
+    if (Object.hasOwn(value, "_type")) return;
+    for (const [name, inner] of Object.entries(value)) {
+      yield* numbersOf(`${key}/${name}`, inner, { depth: depth + 1 });
+    }
+  }
+}
+
+function parseJson(text: string): unknown {
+  const number = parseNumberText(text);
+  if (number !== undefined) return number;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return undefined;
+  }
+}
+
+/** The number in a step; 0 is left out on the wire. */
+function readStep(wire: WireReader): number {
+  let number = 0;
+  while (wire.next()) {
+    if (wire.is(STEP.number, WIRE.varint)) number = wire.int64();
+    else wire.skip();
+  }
+  return number;
+}
+
+function addHistory(wire: WireReader, record: number, builder: RunLogBuilder): void {
+  const entries: (readonly [string, LogValue])[] = [];
+  let step: number | undefined;
+  let axis: number = STEP_KEYS.length + 1;
+  while (wire.next()) {
+    if (wire.is(HISTORY.item, WIRE.bytes)) {
+      const { key, json } = readItem(wire.message());
+      const numbers = Array.from(numbersOf(key, parseJson(json)));
+      if (numbers.length === 0) builder.ignore("values that are no numbers", `${key}: ${json}`);
+      for (const entry of numbers) if (!OWN_KEYS.has(entry[0])) entries.push(entry);
+      const rank = key === "_step" ? STEP_KEYS.length : STEP_KEYS.findIndex((name) => name === key);
+      const [, value] = numbers[0] ?? [key, null];
+      if (rank >= 0 && rank < axis && Number.isSafeInteger(value)) {
+        [axis, step] = [rank, value ?? 0];
+      }
+    } else if (wire.is(HISTORY.step, WIRE.bytes)) {
+      step ??= readStep(wire.message());
+    } else wire.skip();
+  }
+  if (step === undefined || !Number.isSafeInteger(step)) {
+    if (entries.length > 0) builder.ignore("rows without a step", entries[0][0]);
+    return;
+  }
+  builder.add(step, { line: record }, entries);
+}
+
+/** Settings of a trainer's configuration, by the names that the Hugging Face family gives them. */
+function settingsOf({ key, json }: Item): LogSettings {
+  const value = parseNumberText(json);
+  if (typeof value !== "number" || !Number.isFinite(value) || value < 0) return {};
+  if (key === "beta") return { klCoef: value };
+  if (value === 0 || !Number.isInteger(value)) return {};
+  if (key === "max_steps") return { plannedSteps: value };
+  if (key === "logging_steps") return { loggingSteps: value };
+  if (key === "num_generations") return { groupSize: value };
+  if (key === "max_completion_length") return { maxLength: value };
+  return {};
+}
+
+function addConfig(wire: WireReader, builder: RunLogBuilder): void {
+  while (wire.next()) {
+    if (wire.is(CONFIG.update, WIRE.bytes)) builder.set(settingsOf(readItem(wire.message())));
+    else wire.skip();
+  }
+}
+
+function addRecord(data: Uint8Array, record: number, builder: RunLogBuilder): void {
+  for (const wire = new WireReader(data); wire.next();) {
+    if (wire.is(RECORD.history, WIRE.bytes)) addHistory(wire.message(), record, builder);
+    else if (wire.is(RECORD.config, WIRE.bytes)) addConfig(wire.message(), builder);
+    else if (wire.is(RECORD.run, WIRE.bytes)) {
+      for (const run = wire.message(); run.next();) {
+        if (run.is(RUN.config, WIRE.bytes)) addConfig(run.message(), builder);
+        else run.skip();
+      }
+    } else wire.skip();
+  }
+}
+
+function hasFileHeader(bytes: Uint8Array): boolean {
+  return bytes.length >= FILE_HEADER.length &&
+    FILE_HEADER.every((byte, index) => index === 6 || bytes[index] === byte);
+}
+
+/** Reads the parts of one file, block by block. */
+class WandbFile {
+  readonly #name: string;
+  readonly #builder: RunLogBuilder;
+  readonly #parts = new RecordParts();
+  #record = 1;
+
+  constructor(name: string, builder: RunLogBuilder) {
+    this.#name = name;
+    this.#builder = builder;
+  }
+
+  /**
+   * Takes the parts of a block.
+   *
+   * @param block The block; of the last one what there is.
+   * @param options.offset Where in the file it stands.
+   * @param options.start Where in the block its first part stands.
+   */
+  addBlock(block: Uint8Array, { offset, start }: { offset: number; start: number }): void {
+    const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
+    let position = start;
+    while (block.length - position >= PART_HEADER_BYTES) {
+      const length = view.getUint16(position + 4, true);
+      const type = block[position + 6];
+      const dataStart = position + PART_HEADER_BYTES;
+      const end = dataStart + length;
+      if (end > block.length) {
+        if (block.length < BLOCK_BYTES) break; // The last part of the file is cut off.
+        throw this.#damaged(offset + position, "its length leaves the block");
+      }
+      if (view.getUint32(position, true) !== crc32(block, { start: dataStart - 1, end })) {
+        throw this.#damaged(offset + position, "its checksum does not fit");
+      }
+      this.#addPart(type, block.subarray(dataStart, end), offset + position);
+      position = end;
+    }
+    const rest = block.length - position;
+    if (block.length < BLOCK_BYTES && (rest > 0 || this.#parts.pendingBytes > 0)) {
+      const where = `record ${this.#record} at byte ${offset + position}`;
+      this.#builder.ignore("a last record that is cut off", where);
+    }
+  }
+
+  #addPart(type: number, data: Uint8Array, offset: number): void {
+    try {
+      const record = this.#parts.add(type, data);
+      if (record === undefined) return;
+      addRecord(record, this.#record, this.#builder);
+      this.#record++;
+    } catch (error) {
+      if (error instanceof WireError) throw this.#damaged(offset, error.message);
+      throw error;
+    }
+  }
+
+  #damaged(offset: number, reason: string): UserError {
+    return new UserError(
+      `Cannot read ${this.#name}: record ${this.#record} at byte ${offset} is damaged (${reason})`,
+    );
+  }
+}
+
+async function readWandb(input: LogInput, builder: RunLogBuilder): Promise<void> {
+  if (input.head[6] !== 0) {
+    throw new UserError(
+      `Cannot read ${input.name}: it is a W&B file of version ${
+        input.head[6]
+      }, and only version 0 is known; ` +
+        "export the run's history as CSV instead",
+    );
+  }
+  if (input.head.length === FILE_HEADER.length) {
+    throw new UserError(
+      `Cannot read ${input.name}: it holds the header of a W&B run and nothing else, ` +
+        "so the run ended before it logged anything; name another run's file",
+    );
+  }
+  const queue = new ByteQueue();
+  const file = new WandbFile(input.name, builder);
+  const take = (count: number) => {
+    const start = queue.offset === 0 ? FILE_HEADER.length : 0;
+    file.addBlock(queue.peek(count), { offset: queue.offset, start });
+    queue.drop(count);
+  };
+  for await (const piece of input.bytes()) {
+    queue.push(piece);
+    while (queue.length >= BLOCK_BYTES) take(BLOCK_BYTES);
+  }
+  if (queue.length > 0) take(queue.length);
+}
+
+/** W&B's offline files. */
+export const wandbFileReader: LogReader = {
+  form: "wandb_file",
+  title: "Weights & Biases offline runs (wandb/offline-run-*/run-ID.wandb)",
+  howToGet: [
+    "any framework that logs to W&B: WANDB_MODE=offline; the file lies in wandb/offline-run-…",
+    "online runs leave the same file in wandb/run-…",
+  ],
+  detect: (head) => hasFileHeader(head) ? 1 : 0,
+  read: readWandb,
+};
