@@ -14,16 +14,21 @@ async function readRows(
   { builder, plan: planOf }: { readonly builder: RunLogBuilder; readonly plan: Planner },
 ): Promise<void> {
   let plan: TablePlan | undefined;
-  for await (const records of csvRecords(input)) {
+  for await (const records of csvRecords(input, builder)) {
     for (const { cells, line, unfinished } of records) {
       if (plan === undefined) {
         plan = planOf(cells.map((cell) => cell.trim()));
         continue;
       }
       if (unfinished) {
-        builder.ignore("a last value that may be cut off (its line has no end)", cells.at(-1) ?? "");
+        builder.ignore(
+          "a last value that may be cut off (its line has no end)",
+          cells.at(-1) ?? "",
+        );
       }
-      if (cells.length > plan.keys.length) builder.ignore("cells beyond the header", `line ${line}`);
+      if (cells.length > plan.keys.length) {
+        builder.ignore("cells beyond the header", `line ${line}`);
+      }
       addTableRow(unfinished ? cells.slice(0, -1) : cells, { line, plan, builder });
     }
   }
@@ -57,11 +62,12 @@ export const csvReader: LogReader = {
     const [header = [], row] = firstRecords(head);
     const names = header.filter((cell) => cell !== "");
     if (header.length < 2 || names.length < header.length - 1 || !names.every(isName)) return 0;
-    const hasNumbers = row === undefined || (row.length === header.length && row.some((cell) =>
-      cell !== "" && isNumeric(cell)
-    ));
-    if (!hasNumbers) return 0;
-    return findStepColumn(header) >= 0 ? 0.8 : 0.4;
+    const hasStep = findStepColumn(header) >= 0;
+    // A header of many columns fills the head alone.
+    if (row === undefined) return hasStep ? 0.8 : 0;
+    const hasNumbers = row.some((cell) => cell !== "" && isNumeric(cell));
+    if (!hasNumbers || row.length !== header.length) return 0;
+    return hasStep ? 0.8 : 0.4;
   },
   read: (input, builder, options = {}) =>
     readRows(input, {

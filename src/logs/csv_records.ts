@@ -1,6 +1,7 @@
 /** Splits lines into the records of a CSV file: commas, semicolons or tabs, and quotes as in RFC 4180. */
 import { UserError } from "../core/errors.ts";
 import type { LogInput, TextLine } from "./reader.ts";
+import type { RunLogBuilder } from "./run_log_builder.ts";
 import { MAX_LINE_LENGTH } from "./text_lines.ts";
 
 /** A record. */
@@ -75,7 +76,7 @@ class RecordLines {
     }
     this.#lines.push(text);
     this.#length += text.length + 1;
-    if (this.#length > MAX_LINE_LENGTH) this.refuseOpen();
+    if (this.#length > MAX_LINE_LENGTH) this.#refuse();
     if (this.#isOpen) return undefined;
     const record = { text: this.#lines.join("\n"), line: this.#first };
     this.#lines = [];
@@ -83,9 +84,13 @@ class RecordLines {
     return record;
   }
 
-  /** Refuses a quote that is open at the end. */
-  refuseOpen(): void {
-    if (!this.#isOpen) return;
+  /** What of a record in the last line is left at the end; its quote is open. */
+  finish(): string | undefined {
+    if (this.#lines.length > 1) this.#refuse();
+    return this.#lines[0];
+  }
+
+  #refuse(): never {
     throw new UserError(
       `Cannot read ${this.name}: the quote that opens in line ${this.#first} is not closed; ` +
         "the file is cut off or is not CSV",
@@ -97,10 +102,14 @@ class RecordLines {
  * Reads the records of a CSV file; empty lines are none.
  *
  * @param input The file.
+ * @param builder Told of a last record that is cut off.
  * @returns Batches of records.
- * @throws {UserError} When a quote is not closed.
+ * @throws {UserError} When a quote is not closed in a line before the last: it would swallow all that follows.
  */
-export async function* csvRecords(input: LogInput): AsyncGenerator<readonly CsvRecord[]> {
+export async function* csvRecords(
+  input: LogInput,
+  builder: RunLogBuilder,
+): AsyncGenerator<readonly CsvRecord[]> {
   const lines = new RecordLines(input.name);
   let separator: string | undefined;
   for await (const batch of input.lines()) {
@@ -112,10 +121,11 @@ export async function* csvRecords(input: LogInput): AsyncGenerator<readonly CsvR
       records.push({
         cells: splitCells(record.text, separator),
         line: record.line,
-        unfinished: line.unfinished === true && !record.text.endsWith(QUOTE),
+        unfinished: line.isUnended === true && !record.text.endsWith(QUOTE),
       });
     }
     if (records.length > 0) yield records;
   }
-  lines.refuseOpen();
+  const rest = lines.finish();
+  if (rest !== undefined) builder.ignore("a last record that is cut off", rest);
 }

@@ -31,7 +31,7 @@ async function readTables(
   const tables: OpenTable[] = [];
   let open: OpenTable | undefined;
   for await (const batch of input.lines()) {
-    for (const { text, number: line, unfinished } of batch) {
+    for (const { text, number: line, isUnended } of batch) {
       const cells = cellsOf(text);
       if (cells === undefined) {
         open = undefined;
@@ -41,7 +41,7 @@ async function readTables(
         else builder.ignore("lines of text", text);
       } else if (!isRule(cells)) {
         // Without its closing bar the last cell of a cut line may be cut, too.
-        const isCut = unfinished === true && !/\|\s*$/.test(text);
+        const isCut = isUnended === true && !/\|\s*$/.test(text);
         if (isCut) builder.ignore("a last value that may be cut off", cells.at(-1) ?? "");
         open.rows.push({ cells: isCut ? cells.slice(0, -1) : cells, line });
       }

@@ -47,9 +47,9 @@ const asList = (value: unknown): readonly unknown[] => Array.isArray(value) ? va
 
 /** Text of nbformat: one text, or its lines in a list. */
 function asText(value: unknown): string {
-  return typeof value === "string" ? value : asList(value).filter((line) =>
-    typeof line === "string"
-  ).join("");
+  return typeof value === "string"
+    ? value
+    : asList(value).filter((line) => typeof line === "string").join("");
 }
 
 async function readAll(input: LogInput): Promise<string> {

@@ -52,7 +52,10 @@ export function addStepTables(
   const chosen = new Set(tablesOfRun(filled));
   for (const table of filled) {
     if (!chosen.has(table)) {
-      builder.ignore("tables of another run", `line ${table.rows[0]?.line}: ${table.titles.join()}`);
+      builder.ignore(
+        "tables of another run",
+        `line ${table.rows[0]?.line}: ${table.titles.join()}`,
+      );
       continue;
     }
     const stepColumn = findStepColumn(table.titles, stepKey);

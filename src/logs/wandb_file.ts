@@ -39,15 +39,15 @@ class RecordParts {
   #parts: Uint8Array[] = [];
   #sizeBytes = 0;
 
-  /** Bytes of a record of which the end is missing. */
-  get pendingBytes(): number {
-    return this.#sizeBytes;
+  /** True where the end of a record is missing; its first part may be empty, where a block had room for a header only. */
+  get isOpen(): boolean {
+    return this.#parts.length > 0;
   }
 
   /** Takes a part. @returns The record that it completes. @throws {WireError} When it does not follow the one before. */
   add(type: number, data: Uint8Array): Uint8Array | undefined {
     const begins = type === PART.full || type === PART.first;
-    if (begins === this.#sizeBytes > 0 || type < PART.full || type > PART.last) {
+    if (begins === this.isOpen || type < PART.full || type > PART.last) {
       throw new WireError(`a part of the kind ${type} is out of place`);
     }
     if (type === PART.full) return data;
@@ -226,7 +226,7 @@ class WandbFile {
       position = end;
     }
     const rest = block.length - position;
-    if (block.length < BLOCK_BYTES && (rest > 0 || this.#parts.pendingBytes > 0)) {
+    if (block.length < BLOCK_BYTES && (rest > 0 || this.#parts.isOpen)) {
       const where = `record ${this.#record} at byte ${offset + position}`;
       this.#builder.ignore("a last record that is cut off", where);
     }

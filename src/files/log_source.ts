@@ -1,0 +1,103 @@
+/** Reads the log of a run from wherever a path leads: a file, a folder, standard input. */
+import { UserError } from "../core/errors.ts";
+import type { LogReader, ReadOptions } from "../logs/reader.ts";
+import { renameKeys, STEP_NAME } from "../logs/rename_keys.ts";
+import type { LogSettings, LogSource, RunLog } from "../logs/run_log.ts";
+import { RunLogBuilder } from "../logs/run_log_builder.ts";
+import { TABLE_READERS } from "../logs/table_readers.ts";
+import { findLog, type FoundLog } from "./log_folder.ts";
+import { fileSize, type OpenedLog, openLog, STANDARD_INPUT } from "./log_input.ts";
+import { isFolder } from "./paths.ts";
+
+/** How a log is read. */
+export interface ReadLogOptions {
+  /** Which run of a file that holds several. */
+  readonly run?: string | undefined;
+  /** New names of keys: theirs → ours. The one that becomes `step` counts the steps. */
+  readonly map?: ReadonlyMap<string, string> | undefined;
+  /** What the user says of the run; outranks what the file tells. */
+  readonly settings?: LogSettings | undefined;
+  /** Told how many bytes are read, and of how many; of standard input that is unknown. */
+  readonly onProgress?: ((readBytes: number, totalBytes: number | undefined) => void) | undefined;
+}
+
+function locate(path: string): FoundLog {
+  if (path !== STANDARD_INPUT && isFolder(path)) return findLog(path);
+  return { files: [path], others: [] };
+}
+
+/** The reader that is surest of a file. */
+function readerOf({ head, name }: OpenedLog): LogReader {
+  if (head.length === 0) throw new UserError(`Cannot read ${name}: it is empty`);
+  const rated = TABLE_READERS.map((reader) => ({ reader, rating: reader.detect(head) }));
+  const best = rated.reduce((a, b) => b.rating > a.rating ? b : a);
+  if (best.rating > 0) return best.reader;
+  throw new UserError(
+    `Cannot read ${name}: it is no log that is known; cli/agentrl formats lists what is read`,
+  );
+}
+
+function checkSize(path: string, { maxBytes = Infinity, title }: LogReader): void {
+  const sizeBytes = path === STANDARD_INPUT ? 0 : fileSize(path);
+  if (sizeBytes <= maxBytes) return;
+  throw new UserError(
+    `Cannot read ${path}: it has ${sizeBytes} bytes, and ${title} have at most ${maxBytes}`,
+  );
+}
+
+const MAX_LISTED = 20;
+
+/** Other logs beside the one that was read. */
+function describeOthers(others: readonly string[]): LogSource["ignored"] {
+  if (others.length === 0) return [];
+  const more = others.length > MAX_LISTED ? ` and ${others.length - MAX_LISTED} more` : "";
+  const example = others.slice(0, MAX_LISTED).join(", ") + more;
+  return [{ what: "other logs in the folder", count: others.length, example }];
+}
+
+/** The key that the user says counts the steps. */
+function stepKeyOf(map: ReadonlyMap<string, string> | undefined): string | undefined {
+  return [...map ?? []].find(([, ours]) => ours === STEP_NAME)?.[0];
+}
+
+/**
+ * Reads a log.
+ *
+ * @param path A file, a folder in which a log lies, or `-` for standard input.
+ * @returns The log; `source.files` says what was read, `source.ignored` what was not.
+ * @throws {UserError} When there is no log, its form is not known, it is damaged, or holds no number of any step.
+ */
+export async function readRunLog(path: string, options: ReadLogOptions = {}): Promise<RunLog> {
+  const { run, map, settings, onProgress } = options;
+  const { files, others } = locate(path);
+  const isStream = path === STANDARD_INPUT;
+  const totalBytes = isStream ? undefined : files.reduce((sum, file) => sum + fileSize(file), 0);
+  const readOptions: ReadOptions = { run, stepKey: stepKeyOf(map), settings };
+  const builder = new RunLogBuilder();
+  let readBytes = 0;
+  const onBytes = (count: number) => onProgress?.(readBytes += count, totalBytes);
+  let reader: LogReader | undefined;
+  for (const file of files) {
+    await using input = await openLog(file, { onBytes });
+    reader ??= readerOf(input);
+    checkSize(file, reader);
+    builder.beginFile(input.name);
+    await reader.read(input, builder, readOptions);
+  }
+  if (reader === undefined) throw new UserError(`Cannot read ${path}: it holds no file`);
+  const log = builder.finish({
+    path,
+    form: reader.form,
+    ...(reader.producer !== undefined && { producer: reader.producer }),
+  });
+  if (log.rows.count === 0) {
+    throw new UserError(
+      `Cannot read ${path}: it is of the form ${log.source.form} and holds no number of any step`,
+    );
+  }
+  return renameKeys({
+    ...log,
+    source: { ...log.source, ignored: [...log.source.ignored, ...describeOthers(others)] },
+    settings: { ...log.settings, ...settings },
+  }, map ?? new Map());
+}
