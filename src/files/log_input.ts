@@ -95,7 +95,8 @@ async function* unpack(
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     throw new UserError(
-      `Cannot read ${name}: its gzip is cut off or damaged after ${unpackedBytes} unpacked bytes; pack the log again`,
+      `Cannot read ${name}: its gzip is cut off, damaged or several files in one; ` +
+        `pipe it in unpacked (gzip -dc ${name} | … -)`,
     );
   }
 }

@@ -11,7 +11,6 @@ export function memoryInput(
   { name = "log", pieceBytes = 7 } = {},
 ): LogInput {
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-  // deno-lint-ignore require-await -- A stream is asynchronous.
   const pieces = async function* () {
     for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.slice(at, at + pieceBytes);
   };
