@@ -1,11 +1,6 @@
 /** Our own runs: metrics.jsonl of `agentrl train`. */
-import type { LogWindow, MetricDefinition, Over, Producer } from "./definition.ts";
-
-const of = (over: Over): { over: Over; quantity: "plain"; window: LogWindow } => ({
-  over,
-  quantity: "plain",
-  window: "step",
-});
+import type { MetricDefinition, Producer } from "./definition.ts";
+import { OF_GROUPS, OF_MINIBATCHES, OF_SAMPLES, OF_TOKENS } from "./shapes.ts";
 
 /** The keys that every row has; metrics of an evaluation and of a KL term come and go. */
 const EVERY_ROW: readonly string[] = [
@@ -43,7 +38,7 @@ const DEFINITIONS: readonly MetricDefinition[] = [
   {
     metric: "reward",
     key: "reward",
-    ...of("samples"),
+    ...OF_SAMPLES,
     unit: "reward",
     signed: true,
     says: "Mean reward of the step's episodes.",
@@ -51,56 +46,56 @@ const DEFINITIONS: readonly MetricDefinition[] = [
   {
     metric: "reward_component",
     key: /(?<part>pass_rate)/,
-    ...of("samples"),
+    ...OF_SAMPLES,
     unit: "share",
     says: "Share of episodes that pass the hidden tests, whatever is rewarded.",
   },
   {
     metric: "eval_score",
     key: "eval_pass",
-    ...of("samples"),
+    ...OF_SAMPLES,
     unit: "share",
     says: "Share of episodes on held-out tasks that pass the hidden tests.",
   },
   {
     metric: "flat_groups",
     key: "zero_adv_frac",
-    ...of("groups"),
+    ...OF_GROUPS,
     unit: "share",
     says: "Share of groups whose rewards are all equal.",
   },
   {
     metric: "all_solved",
     key: "all_pass",
-    ...of("groups"),
+    ...OF_GROUPS,
     unit: "share",
     says: "Share of groups in which every episode is rewarded.",
   },
   {
     metric: "none_solved",
     key: "all_fail",
-    ...of("groups"),
+    ...OF_GROUPS,
     unit: "share",
     says: "Share of groups in which no episode is rewarded.",
   },
   {
     metric: "length",
     key: "length",
-    ...of("samples"),
+    ...OF_SAMPLES,
     unit: "tokens",
     says: "Mean number of the policy's tokens in an episode.",
   },
   {
     metric: "turns",
     key: "turns",
-    ...of("samples"),
+    ...OF_SAMPLES,
     unit: "turns",
     says: "Mean number of calls in an episode.",
   },
   {
     metric: "entropy",
     key: "entropy",
-    ...of("tokens"),
+    ...OF_TOKENS,
     quantity: "full",
     unit: "nats",
     says: "Mean entropy of the policy over trained tokens.",
@@ -108,7 +103,7 @@ const DEFINITIONS: readonly MetricDefinition[] = [
   {
     metric: "kl_reference",
     key: "kl_ref",
-    ...of("tokens"),
+    ...OF_TOKENS,
     quantity: "k3",
     unit: "nats",
     says: "Mean k3 estimate against the reference over trained tokens; absent without a KL term.",
@@ -117,7 +112,7 @@ const DEFINITIONS: readonly MetricDefinition[] = [
   {
     metric: "kl_old",
     key: "approx_kl",
-    ...of("tokens"),
+    ...OF_TOKENS,
     quantity: "k3",
     unit: "nats",
     says: "Mean k3 estimate against the policy of the batch, before each minibatch's step.",
@@ -126,14 +121,14 @@ const DEFINITIONS: readonly MetricDefinition[] = [
   {
     metric: "ratio_max",
     key: "ratio_max",
-    ...of("minibatches"),
+    ...OF_MINIBATCHES,
     unit: "ratio",
     says: "Largest π/π_old of each minibatch, averaged over the minibatches.",
   },
   {
     metric: "clip_fraction",
     key: "clip_frac",
-    ...of("tokens"),
+    ...OF_TOKENS,
     unit: "share",
     says: "Share of trained tokens whose gradient the clip removed.",
     zero: "With one minibatch a step it is 0 by construction.",
@@ -141,7 +136,7 @@ const DEFINITIONS: readonly MetricDefinition[] = [
   {
     metric: "gap",
     key: "logp_gap",
-    ...of("tokens"),
+    ...OF_TOKENS,
     quantity: "abs_log_prob",
     unit: "nats",
     floor: {
@@ -155,7 +150,7 @@ const DEFINITIONS: readonly MetricDefinition[] = [
   {
     metric: "gap_max",
     key: "logp_gap_max",
-    ...of("tokens"),
+    ...OF_TOKENS,
     quantity: "abs_log_prob",
     unit: "nats",
     says: "Largest |trainer − sampler| log-prob of a trained token.",
@@ -163,7 +158,7 @@ const DEFINITIONS: readonly MetricDefinition[] = [
   {
     metric: "loss",
     key: "loss",
-    ...of("minibatches"),
+    ...OF_MINIBATCHES,
     unit: "1",
     signed: true,
     says: "Surrogate with its KL and entropy terms; no measure of progress.",
@@ -171,7 +166,7 @@ const DEFINITIONS: readonly MetricDefinition[] = [
   {
     metric: "grad_norm",
     key: "grad_norm",
-    ...of("minibatches"),
+    ...OF_MINIBATCHES,
     unit: "norm",
     says: "Norm of the gradient before clipping, mean over minibatches.",
     zero: "Every group was flat and there is no KL or entropy term.",

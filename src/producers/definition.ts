@@ -75,7 +75,7 @@ export type Over =
   | "sequences" // mean of each sequence's own value
   | "samples" // episodes or completions
   | "groups"
-  | "ranks"
+  | "turns"
   | "minibatches"
   | "step"
   | "unknown"; // the log does not tell
@@ -206,7 +206,7 @@ export interface Producer {
   /** How surely a log is this producer's, by its keys above all: 0 to 1. */
   readonly recognise: (evidence: Evidence) => number;
   /** What a step of its log is. */
-  readonly stepUnit: "optimizer step" | "rollout" | "epoch of rollouts";
+  readonly stepUnit: "optimizer step" | "rollout" | "environment step";
   /** The oldest first; empty where its keys have always meant the same. */
   readonly eras: readonly Era[];
   /** Of several keys of one metric the preferred one first. */

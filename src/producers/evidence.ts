@@ -5,7 +5,7 @@ import type { Evidence } from "./definition.ts";
 export interface Marks {
   /** Any one of them is proof. */
   readonly sure: readonly (string | RegExp)[];
-  /** Each of them speaks for the producer a little. */
+  /** Words that others use, too: they tell apart those that share a sure key, and prove nothing alone. */
   readonly likely?: readonly (string | RegExp)[];
 }
 
@@ -20,23 +20,19 @@ export function hasKey({ keys }: Pick<Evidence, "keys">, mark: string | RegExp):
 const BY_ONE_SURE_KEY = 0.8;
 
 /**
- * Certainty by the share of marks that a log shows. One sure key gives at least 0.8, all of them 1; likely keys alone give
- * less than 0.8 and need two thirds of their number to be believed.
+ * Certainty by the share of marks that a log shows.
  *
  * @param evidence What the log shows.
  * @param marks The producer's.
- * @returns 0 to 1.
+ * @returns 0 without a sure key, else 0.8 to 1.
  */
 export function certainty(evidence: Evidence, { sure, likely = [] }: Marks): number {
   const count = (marks: readonly (string | RegExp)[]) =>
     marks.filter((mark) => hasKey(evidence, mark)).length;
   const sureCount = count(sure);
-  const likelyShare = likely.length === 0 ? 0 : count(likely) / likely.length;
-  if (sureCount > 0) {
-    const shown = (sureCount + count(likely)) / (sure.length + likely.length);
-    return BY_ONE_SURE_KEY + (1 - BY_ONE_SURE_KEY) * shown;
-  }
-  return 0.75 * likelyShare;
+  if (sureCount === 0) return 0;
+  const shown = (sureCount + count(likely)) / (sure.length + likely.length);
+  return BY_ONE_SURE_KEY + (1 - BY_ONE_SURE_KEY) * shown;
 }
 
 /** Whether a number has at most so many decimals, up to the rounding of its binary form. */

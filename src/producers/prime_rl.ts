@@ -1,11 +1,7 @@
 /** prime-rl of Prime Intellect: an asynchronous trainer and its orchestrator, which log to one file. */
 import { certainty } from "./evidence.ts";
 import type { MetricDefinition, Producer } from "./definition.ts";
-
-const OF_STEP = { window: "step" } as const;
-const MEAN_OF_SAMPLES = { quantity: "plain", over: "samples", ...OF_STEP } as const;
-const MEAN_OF_GROUPS = { quantity: "plain", over: "groups", ...OF_STEP } as const;
-const MEAN_OF_TOKENS = { quantity: "plain", over: "tokens", ...OF_STEP } as const;
+import { OF_GROUPS, OF_SAMPLES, OF_STEP, OF_TOKENS } from "./shapes.ts";
 
 /** Non-finite values are never written. */
 const DROPPED = "A value that is not finite is not written: a missing step is one.";
@@ -19,7 +15,7 @@ const REWARDS: readonly MetricDefinition[] = [
   {
     metric: "reward",
     key: ofAll("reward"),
-    ...MEAN_OF_SAMPLES,
+    ...OF_SAMPLES,
     unit: "reward",
     signed: true,
     says: "Mean reward of the rollouts that are trained on, over all environments.",
@@ -27,7 +23,7 @@ const REWARDS: readonly MetricDefinition[] = [
   {
     metric: "reward",
     key: ofUnfiltered("reward"),
-    ...MEAN_OF_SAMPLES,
+    ...OF_SAMPLES,
     unit: "reward",
     signed: true,
     says: "Mean reward of all rollouts, also of those that filters dropped.",
@@ -35,7 +31,7 @@ const REWARDS: readonly MetricDefinition[] = [
   {
     metric: "reward",
     key: /reward\/(?:all\/)?mean|Reward/,
-    ...MEAN_OF_GROUPS,
+    ...OF_GROUPS,
     unit: "reward",
     signed: true,
     says:
@@ -44,7 +40,7 @@ const REWARDS: readonly MetricDefinition[] = [
   {
     metric: "reward_component",
     key: /train\/(?<part>(?!agg\/).+?)\/effective\/[^/]+\/reward\/mean/,
-    ...MEAN_OF_SAMPLES,
+    ...OF_SAMPLES,
     unit: "reward",
     signed: true,
     says: "Mean reward of one environment's rollouts that are trained on.",
@@ -52,7 +48,7 @@ const REWARDS: readonly MetricDefinition[] = [
   {
     metric: "reward_component",
     key: /reward\/(?<part>(?!all\/).+)\/mean/,
-    ...MEAN_OF_GROUPS,
+    ...OF_GROUPS,
     unit: "reward",
     signed: true,
     says: "Mean over one environment's problems of their mean reward.",
@@ -60,7 +56,7 @@ const REWARDS: readonly MetricDefinition[] = [
   {
     metric: "reward_component",
     key: /metrics\/(?<part>.+)/,
-    ...MEAN_OF_GROUPS,
+    ...OF_GROUPS,
     unit: "1",
     signed: true,
     says:
@@ -69,21 +65,21 @@ const REWARDS: readonly MetricDefinition[] = [
   {
     metric: "none_solved",
     key: /train\/agg\/(?:all|effective)\/(?:[^/]+\/)?solved_none(?:\/mean)?|solve_none\/all/,
-    ...MEAN_OF_GROUPS,
+    ...OF_GROUPS,
     unit: "share",
     says: "Share of groups whose rewards sum to 0.",
   },
   {
     metric: "all_solved",
     key: /train\/agg\/(?:all|effective)\/(?:[^/]+\/)?solved_all(?:\/mean)?|solve_all\/all/,
-    ...MEAN_OF_GROUPS,
+    ...OF_GROUPS,
     unit: "share",
     says: "Share of groups in which every rollout has reward 1.",
   },
   {
     metric: "eval_score",
     key: /eval\/(?<part>.+?)\/(?:avg@\d+|(?:all|effective)\/[^/]+\/reward\/mean)/,
-    ...MEAN_OF_SAMPLES,
+    ...OF_SAMPLES,
     unit: "reward",
     signed: true,
     says: "Mean reward on an evaluation environment.",
@@ -94,18 +90,16 @@ const ROLLOUTS: readonly MetricDefinition[] = [
   {
     metric: "truncated",
     key: ofAll("is_truncated"),
+    ...OF_SAMPLES,
     quantity: "stopped_by_length",
-    over: "samples",
-    ...OF_STEP,
     unit: "share",
     says: "Share of the trained rollouts in which a turn was cut by a limit on tokens.",
   },
   {
     metric: "truncated",
     key: /is_truncated\/(?:all\/)?mean/,
+    ...OF_GROUPS,
     quantity: "stopped_by_length",
-    over: "groups",
-    ...OF_STEP,
     unit: "share",
     says:
       "Mean over the problems of the share of rollouts in which a turn was cut by a limit on tokens.",
@@ -113,21 +107,21 @@ const ROLLOUTS: readonly MetricDefinition[] = [
   {
     metric: "length",
     key: ofAll("num_output_tokens"),
-    ...MEAN_OF_SAMPLES,
+    ...OF_SAMPLES,
     unit: "tokens",
     says: "Mean number of tokens that the model wrote in a rollout.",
   },
   {
     metric: "length",
     key: /(?:decode_len|completion_len)\/(?:all\/)?mean/,
-    ...MEAN_OF_GROUPS,
+    ...OF_GROUPS,
     unit: "tokens",
     says: "Mean over the problems of the tokens that the model wrote in a rollout.",
   },
   {
     metric: "length",
     key: /seq_len\/(?:all\/)?mean|Seq\. Length/,
-    ...MEAN_OF_GROUPS,
+    ...OF_GROUPS,
     unit: "tokens",
     says:
       "Mean over the problems of a rollout's tokens, the prompt and the environment's among them.",
@@ -135,14 +129,14 @@ const ROLLOUTS: readonly MetricDefinition[] = [
   {
     metric: "turns",
     key: /train\/agg\/effective\/[^/]+\/num_turns\/mean|num_turns\/(?:all\/)?mean/,
-    ...MEAN_OF_SAMPLES,
+    ...OF_SAMPLES,
     unit: "turns",
     says: "Mean number of the model's turns in a rollout.",
   },
   {
     metric: "errors",
     key: /train\/agg\/all\/[^/]+\/has_error\/mean|errored_rollouts\/all/,
-    ...MEAN_OF_SAMPLES,
+    ...OF_SAMPLES,
     unit: "share",
     floor: {
       healthy: 0.05,
@@ -154,7 +148,7 @@ const ROLLOUTS: readonly MetricDefinition[] = [
   {
     metric: "staleness",
     key: /off_policy_level\/all\/mean/,
-    ...MEAN_OF_SAMPLES,
+    ...OF_SAMPLES,
     unit: "steps",
     says: "Mean number of weight updates that a rollout in flight has lived through.",
   },
@@ -164,9 +158,8 @@ const TRAINER: readonly MetricDefinition[] = [
   {
     metric: "entropy",
     key: /entropy\/(?:all\/)?mean|Entropy/,
+    ...OF_TOKENS,
     quantity: "full",
-    over: "tokens",
-    ...OF_STEP,
     unit: "nats",
     says: "Mean entropy of the next-token distribution over the trained tokens.",
     nan: DROPPED,
@@ -174,9 +167,8 @@ const TRAINER: readonly MetricDefinition[] = [
   {
     metric: "gap",
     key: /mismatch_kl\/(?:all\/)?mean|Mismatch KL/,
+    ...OF_TOKENS,
     quantity: "k3",
-    over: "tokens",
-    ...OF_STEP,
     unit: "nats",
     says:
       "Mean k3 estimate of trainer against sampler over tokens; asynchronous rollouts are stale by design, and that is in it.",
@@ -185,9 +177,8 @@ const TRAINER: readonly MetricDefinition[] = [
   {
     metric: "gap_max",
     key: /mismatch_kl\/(?:all\/)?max/,
+    ...OF_TOKENS,
     quantity: "k3",
-    over: "tokens",
-    ...OF_STEP,
     unit: "nats",
     says: "Largest k3 term of trainer against sampler of a token.",
     nan: DROPPED,
@@ -195,7 +186,7 @@ const TRAINER: readonly MetricDefinition[] = [
   {
     metric: "importance_weight",
     key: "importance_ratio/mean",
-    ...MEAN_OF_TOKENS,
+    ...OF_TOKENS,
     unit: "ratio",
     says: "Mean ratio of trainer to sampler over tokens; there is no other old policy.",
     nan: DROPPED,
@@ -203,22 +194,20 @@ const TRAINER: readonly MetricDefinition[] = [
   {
     metric: "masked_by_correction",
     key: "is_masked/mean",
-    ...MEAN_OF_TOKENS,
+    ...OF_TOKENS,
     unit: "share",
     says: "Share of tokens that the loss masks because trainer and sampler disagree about them.",
   },
   {
     metric: "masked_by_correction",
     key: /is_masked_(?<part>low|high)\/mean/,
-    ...MEAN_OF_TOKENS,
+    ...OF_TOKENS,
     unit: "share",
     says: "The masked tokens whose probability has fallen (low) or risen (high) too far.",
   },
   {
     metric: "loss",
     key: /loss\/mean|Loss/,
-    quantity: "plain",
-    over: "step",
     ...OF_STEP,
     unit: "1",
     signed: true,
@@ -228,8 +217,6 @@ const TRAINER: readonly MetricDefinition[] = [
   {
     metric: "grad_norm",
     key: /optim\/grad_norm|Grad\. Norm/,
-    quantity: "plain",
-    over: "step",
     ...OF_STEP,
     unit: "norm",
     says: "Norm of the gradient of the mean over all trained tokens, before clipping.",
@@ -238,8 +225,6 @@ const TRAINER: readonly MetricDefinition[] = [
   {
     metric: "learning_rate",
     key: /optim\/lr|LR/,
-    quantity: "plain",
-    over: "step",
     ...OF_STEP,
     unit: "1",
     says: "Learning rate of the step.",
@@ -247,8 +232,6 @@ const TRAINER: readonly MetricDefinition[] = [
   {
     metric: "step_time",
     key: /time\/step|Time/,
-    quantity: "plain",
-    over: "step",
     ...OF_STEP,
     unit: "s",
     says:
@@ -257,8 +240,6 @@ const TRAINER: readonly MetricDefinition[] = [
   {
     metric: "throughput",
     key: /perf\/throughput|Throughput/,
-    quantity: "plain",
-    over: "step",
     ...OF_STEP,
     unit: "tokens/s",
     says: "Tokens per second of the trainer.",
@@ -266,8 +247,6 @@ const TRAINER: readonly MetricDefinition[] = [
   {
     metric: "tokens",
     key: "progress/total_tokens",
-    quantity: "plain",
-    over: "step",
     ...OF_STEP,
     unit: "tokens",
     says: "Tokens of all rollouts since the start.",

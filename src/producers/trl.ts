@@ -1,6 +1,6 @@
 /** TRL: GRPO, AsyncGRPO, RLOO and PPO of Hugging Face, and open-r1, which logs what TRL logs. */
 import { certainty, hasKey } from "./evidence.ts";
-import { HF_TRAINER_ALSO_LOGS, HF_TRAINER_KNOBS } from "./hf_trainer.ts";
+import { HF_TRAINER_ALSO_LOGS, HF_TRAINER_KNOBS, isFromHfTrainer } from "./hf_trainer.ts";
 import { TRL_DEFINITIONS } from "./trl_definitions.ts";
 import { TRL_ERAS } from "./trl_eras.ts";
 import type { Evidence, Producer } from "./definition.ts";
@@ -50,10 +50,10 @@ export const TRL_MARKS = {
 } as const;
 
 function recognise(evidence: Evidence): number {
-  const byKeys = certainty(evidence, TRL_MARKS);
-  // Rows of a Trainer with a reward are of an online trainer, and TRL's are the common ones.
-  const hasReward = hasKey(evidence, "reward") && hasKey(evidence, "reward_std");
-  return evidence.form === "trainer_state" && hasReward ? Math.max(byKeys, 0.7) : byKeys;
+  // Rows of a Trainer with rewards are of an online trainer, and TRL's are the common ones.
+  const isOnline = isFromHfTrainer(evidence) && hasKey(evidence, "reward") &&
+    (hasKey(evidence, "reward_std") || hasKey(evidence, /^rewards\/.+$/));
+  return Math.max(certainty(evidence, TRL_MARKS), isOnline ? 0.7 : 0);
 }
 
 /** TRL. */

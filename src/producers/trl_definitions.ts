@@ -2,6 +2,7 @@
 import { HF_TRAINER_DEFINITIONS } from "./hf_trainer.ts";
 import { CURRENT_NAMES_ERAS, GROUP_STD_ERAS } from "./trl_eras.ts";
 import type { MetricDefinition } from "./definition.ts";
+import { BF16_GAP } from "./shapes.ts";
 
 const MEAN_OF_SAMPLES = { quantity: "plain", over: "samples", window: "mean" } as const;
 
@@ -233,12 +234,7 @@ const SAMPLER: readonly MetricDefinition[] = [
     over: "tokens",
     window: "mean",
     unit: "nats",
-    floor: {
-      healthy: 0.018,
-      look: 0.1,
-      from:
-        "trl issue 5312: 0.010 to 0.018 in healthy runs, 0.201 with stale weights; 0.1 is half of that",
-    },
+    floor: BF16_GAP,
     says:
       "Mean |trainer − vLLM| log-prob over tokens, a mean of the ranks' means; needs vLLM with the importance correction on.",
   },
@@ -390,3 +386,17 @@ export const TRL_DEFINITIONS: readonly MetricDefinition[] = [
   ...EVALUATION,
   ...TIME,
 ];
+
+/**
+ * Another trainer's definitions, where it logs under a base's keys and means something else by some of them.
+ *
+ * @param base The definitions of those whose keys it has.
+ * @param different Its own; each takes the place of every definition of the same key, whatever its era.
+ */
+export function replacing(
+  base: readonly MetricDefinition[],
+  different: readonly MetricDefinition[],
+): readonly MetricDefinition[] {
+  const keys = new Set(different.map(({ key }) => String(key)));
+  return [...different, ...base.filter(({ key }) => !keys.has(String(key)))];
+}

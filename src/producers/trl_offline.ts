@@ -38,8 +38,11 @@ export const TRL_PREFERENCE: Producer = {
   id: "trl_dpo",
   title: "TRL (DPO and other preference trainers)",
   kind: "preference",
-  recognise: (evidence) =>
-    isOnline(evidence) ? 0 : certainty(evidence, {
+  recognise: (evidence) => {
+    if (isOnline(evidence)) return 0;
+    const isRewardModel = ["min_reward", "mean_reward", "max_reward"]
+      .every((key) => hasKey(evidence, key));
+    const byKeys = certainty(evidence, {
       sure: [
         "rewards/chosen",
         "rewards/rejected",
@@ -47,9 +50,11 @@ export const TRL_PREFERENCE: Producer = {
         "rewards/accuracies",
         "logps/chosen",
         "logps/rejected",
+        "log_odds_ratio",
       ],
-      likely: ["min_reward", "max_reward", "mean_reward", "accuracy", "margin"],
-    }),
+    });
+    return Math.max(byKeys, isRewardModel ? 0.8 : 0);
+  },
   stepUnit: "optimizer step",
   eras: [],
   definitions: HF_TRAINER_DEFINITIONS,

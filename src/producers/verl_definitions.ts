@@ -1,16 +1,12 @@
 /** What verl logs, and those that grew out of it: TinyZero, Agent-R1, siiRL, verl-tool. */
 import type { MetricDefinition } from "./definition.ts";
-
-const OF_STEP = { window: "step" } as const;
-const MEAN_OF_SAMPLES = { quantity: "plain", over: "samples", ...OF_STEP } as const;
-const MEAN_OF_TOKENS = { quantity: "plain", over: "tokens", ...OF_STEP } as const;
-const MEAN_OF_MINIBATCHES = { quantity: "plain", over: "minibatches", ...OF_STEP } as const;
+import { OF_MINIBATCHES, OF_SAMPLES, OF_SEQUENCES, OF_STEP, OF_TOKENS } from "./shapes.ts";
 
 const REWARDS: readonly MetricDefinition[] = [
   {
     metric: "reward",
     key: "critic/score/mean",
-    ...MEAN_OF_SAMPLES,
+    ...OF_SAMPLES,
     unit: "reward",
     signed: true,
     says: "Mean score of the sequences, before a KL penalty; aborted ones are left out.",
@@ -19,7 +15,7 @@ const REWARDS: readonly MetricDefinition[] = [
   {
     metric: "reward",
     key: "critic/rewards/mean",
-    ...MEAN_OF_SAMPLES,
+    ...OF_SAMPLES,
     unit: "reward",
     signed: true,
     says: "Mean reward of the sequences, after the KL penalty where use_kl_in_reward is on.",
@@ -28,7 +24,7 @@ const REWARDS: readonly MetricDefinition[] = [
   {
     metric: "advantage_mean",
     key: "critic/advantages/mean",
-    ...MEAN_OF_TOKENS,
+    ...OF_TOKENS,
     unit: "1",
     signed: true,
     says:
@@ -38,7 +34,7 @@ const REWARDS: readonly MetricDefinition[] = [
   {
     metric: "eval_score",
     key: /val-core\/(?<part>.+)\/mean@\d+/,
-    ...MEAN_OF_SAMPLES,
+    ...OF_SAMPLES,
     unit: "reward",
     signed: true,
     says: "Mean of a data set's main score over N answers a prompt, sampled with val_kwargs.",
@@ -46,7 +42,7 @@ const REWARDS: readonly MetricDefinition[] = [
   {
     metric: "eval_score",
     key: /val-aux\/(?<part>.+\/(?:reward|score|acc))\/mean@\d+/,
-    ...MEAN_OF_SAMPLES,
+    ...OF_SAMPLES,
     unit: "reward",
     signed: true,
     says: "Mean of a data set's other score over N answers a prompt.",
@@ -54,7 +50,7 @@ const REWARDS: readonly MetricDefinition[] = [
   {
     metric: "eval_score",
     key: /val\/test_score\/(?<part>.+)/,
-    ...MEAN_OF_SAMPLES,
+    ...OF_SAMPLES,
     unit: "reward",
     signed: true,
     says: "Mean score on a data set, in logs of 2024 and early 2025.",
@@ -65,53 +61,51 @@ const LENGTHS: readonly MetricDefinition[] = [
   {
     metric: "truncated",
     key: "response_length_non_aborted/clip_ratio",
+    ...OF_SAMPLES,
     quantity: "at_cap",
-    over: "samples",
-    ...OF_STEP,
     unit: "share",
     says: "Share of the responses that are as long as the padded maximum, without aborted ones.",
   },
   {
     metric: "truncated",
     key: "response_length/clip_ratio",
+    ...OF_SAMPLES,
     quantity: "at_cap",
-    over: "samples",
-    ...OF_STEP,
     unit: "share",
     says: "Share of the responses that are as long as the padded maximum; results of tools count.",
   },
   {
     metric: "length",
     key: "response_length_non_aborted/mean",
-    ...MEAN_OF_SAMPLES,
+    ...OF_SAMPLES,
     unit: "tokens",
     says: "Mean length of the responses without aborted ones; results of tools count.",
   },
   {
     metric: "length",
     key: "response_length/mean",
-    ...MEAN_OF_SAMPLES,
+    ...OF_SAMPLES,
     unit: "tokens",
     says: "Mean length of the responses by the attention mask; results of tools count.",
   },
   {
     metric: "length_max",
     key: "response_length/max",
-    ...MEAN_OF_SAMPLES,
+    ...OF_SAMPLES,
     unit: "tokens",
     says: "The longest response of the step.",
   },
   {
     metric: "turns",
     key: /(?:training\/)?num_turns\/mean/,
-    ...MEAN_OF_SAMPLES,
+    ...OF_SAMPLES,
     unit: "turns",
     says: "Mean number of messages of a multi-turn rollout.",
   },
   {
     metric: "errors",
     key: "response/aborted_ratio",
-    ...MEAN_OF_SAMPLES,
+    ...OF_SAMPLES,
     unit: "share",
     says: "Share of samples whose response is empty because it was aborted.",
   },
@@ -123,9 +117,8 @@ const POLICY: readonly MetricDefinition[] = [
   {
     metric: "entropy",
     key: "actor/entropy",
+    ...OF_TOKENS,
     quantity: "full",
-    over: "tokens",
-    ...OF_STEP,
     unit: "nats",
     says:
       "Mean entropy of the next-token distribution before the update, aggregated as the loss (over tokens by default).",
@@ -133,9 +126,8 @@ const POLICY: readonly MetricDefinition[] = [
   {
     metric: "entropy",
     key: "actor/entropy_loss",
+    ...OF_TOKENS,
     quantity: "full",
-    over: "tokens",
-    ...OF_STEP,
     unit: "nats",
     says:
       "Mean entropy during the update (no loss, whatever its name); in logs before April 2025 the only entropy.",
@@ -143,9 +135,8 @@ const POLICY: readonly MetricDefinition[] = [
   {
     metric: "kl_reference",
     key: "actor/kl_loss",
+    ...OF_TOKENS,
     quantity: "chosen_at_runtime",
-    over: "tokens",
-    ...OF_STEP,
     unit: "nats",
     says:
       "KL to the reference by the estimator of kl_loss_type (low_var_kl is k3), aggregated as the loss, without its coefficient.",
@@ -156,9 +147,8 @@ const POLICY: readonly MetricDefinition[] = [
   {
     metric: "kl_reference",
     key: /actor\/reward_kl_penalty|critic\/kl/,
+    ...OF_SEQUENCES,
     quantity: "chosen_at_runtime",
-    over: "sequences",
-    ...OF_STEP,
     unit: "nats",
     signed: true,
     says:
@@ -170,9 +160,8 @@ const POLICY: readonly MetricDefinition[] = [
   {
     metric: "kl_old",
     key: "actor/ppo_kl",
+    ...OF_TOKENS,
     quantity: "k1",
-    over: "tokens",
-    ...OF_STEP,
     unit: "nats",
     signed: true,
     says:
@@ -184,7 +173,7 @@ const POLICY: readonly MetricDefinition[] = [
   {
     metric: "clip_fraction",
     key: "actor/pg_clipfrac",
-    ...MEAN_OF_TOKENS,
+    ...OF_TOKENS,
     unit: "share",
     says:
       "Share of tokens whose clipped loss is the larger one, the plain mean of the micro-batches.",
@@ -193,7 +182,7 @@ const POLICY: readonly MetricDefinition[] = [
   {
     metric: "clip_fraction",
     key: /actor\/pg_clipfrac_(?<part>lower)/,
-    ...MEAN_OF_TOKENS,
+    ...OF_TOKENS,
     unit: "share",
     says: "Share of tokens that the dual clip's lower bound holds, at negative advantages only.",
     zero: "The ordinary case: few ratios reach clip_ratio_c.",
@@ -201,7 +190,7 @@ const POLICY: readonly MetricDefinition[] = [
   {
     metric: "loss",
     key: "actor/pg_loss",
-    ...MEAN_OF_MINIBATCHES,
+    ...OF_MINIBATCHES,
     unit: "1",
     signed: true,
     says: "The policy-gradient loss alone, without KL and entropy terms; no measure of progress.",
@@ -209,7 +198,7 @@ const POLICY: readonly MetricDefinition[] = [
   {
     metric: "loss",
     key: "actor/loss",
-    ...MEAN_OF_MINIBATCHES,
+    ...OF_MINIBATCHES,
     unit: "1",
     signed: true,
     says: "The actor's loss with its KL and entropy terms; no measure of progress.",
@@ -217,7 +206,7 @@ const POLICY: readonly MetricDefinition[] = [
   {
     metric: "grad_norm",
     key: "actor/grad_norm",
-    ...MEAN_OF_MINIBATCHES,
+    ...OF_MINIBATCHES,
     unit: "norm",
     says: "Norm of the gradient before clipping, mean over the mini-batches of the step.",
     zero: "Every token had advantage 0 and there is no KL or entropy term.",
@@ -226,8 +215,6 @@ const POLICY: readonly MetricDefinition[] = [
   {
     metric: "learning_rate",
     key: "actor/lr",
-    quantity: "plain",
-    over: "step",
     ...OF_STEP,
     unit: "1",
     says: "Learning rate of the actor; some builds print it in units of 1e-4.",
@@ -235,9 +222,7 @@ const POLICY: readonly MetricDefinition[] = [
   {
     metric: "value_explained",
     key: "critic/vf_explained_var",
-    quantity: "plain",
-    over: "tokens",
-    ...OF_STEP,
+    ...OF_TOKENS,
     unit: "1",
     signed: true,
     says: "1 − var(return − value) / var(return) over tokens; only with a critic.",
@@ -254,9 +239,8 @@ const SAMPLER: readonly MetricDefinition[] = [
   {
     metric: "gap",
     key: "training/rollout_probs_diff_mean",
+    ...OF_TOKENS,
     quantity: "abs_probability",
-    over: "tokens",
-    ...OF_STEP,
     unit: "probability",
     floor: GAP_FLOOR,
     says:
@@ -265,18 +249,16 @@ const SAMPLER: readonly MetricDefinition[] = [
   {
     metric: "gap",
     key: /(?:rollout_corr|mismatch)\/(?:(?:rollout_corr|mismatch)_)?k3_kl/,
+    ...OF_TOKENS,
     quantity: "k3",
-    over: "tokens",
-    ...OF_STEP,
     unit: "nats",
     says: "Mean k3 estimate of KL(sampler ‖ trainer) over tokens.",
   },
   {
     metric: "gap",
     key: /(?:rollout_corr|mismatch)\/(?:(?:rollout_corr|mismatch)_)?kl/,
+    ...OF_TOKENS,
     quantity: "signed_log_prob",
-    over: "tokens",
-    ...OF_STEP,
     unit: "nats",
     signed: true,
     says: "Mean of sampler − trainer log-prob over tokens; near 0 it can hide a large spread.",
@@ -284,30 +266,29 @@ const SAMPLER: readonly MetricDefinition[] = [
   {
     metric: "gap_max",
     key: "training/rollout_probs_diff_max",
+    ...OF_TOKENS,
     quantity: "abs_probability",
-    over: "tokens",
-    ...OF_STEP,
     unit: "probability",
     says: "Largest |π_trainer − π_sampler| of a sampled token's probability; near 1 is not rare.",
   },
   {
     metric: "importance_weight",
     key: /(?:rollout_corr|mismatch)\/rollout_is_mean/,
-    ...MEAN_OF_TOKENS,
+    ...OF_TOKENS,
     unit: "ratio",
     says: "Mean importance weight of trainer against sampler, after its cap.",
   },
   {
     metric: "masked_by_correction",
     key: "rollout_corr/rollout_rs_masked_fraction",
-    ...MEAN_OF_TOKENS,
+    ...OF_TOKENS,
     unit: "share",
     says: "Share of tokens that rejection sampling leaves out of the loss.",
   },
   {
     metric: "staleness",
     key: "training/off_policy/trajectory_staleness/mean",
-    ...MEAN_OF_SAMPLES,
+    ...OF_SAMPLES,
     unit: "steps",
     says:
       "Mean number of steps between the newest weights that sampled a trajectory and this step.",
@@ -319,8 +300,6 @@ const TIME: readonly MetricDefinition[] = [
   {
     metric: "step_time",
     key: /timing_s\/step|perf\/time_per_step|timing\/step/,
-    quantity: "plain",
-    over: "step",
     ...OF_STEP,
     unit: "s",
     says: "Wall time of the step.",
@@ -328,8 +307,6 @@ const TIME: readonly MetricDefinition[] = [
   {
     metric: "throughput",
     key: "perf/throughput",
-    quantity: "plain",
-    over: "step",
     ...OF_STEP,
     unit: "tokens/s",
     says: "Tokens of prompts and responses per second and GPU.",
@@ -337,8 +314,6 @@ const TIME: readonly MetricDefinition[] = [
   {
     metric: "tokens",
     key: "perf/total_num_tokens",
-    quantity: "plain",
-    over: "step",
     ...OF_STEP,
     unit: "tokens",
     says: "Tokens of the step, prompts and responses.",
@@ -346,8 +321,6 @@ const TIME: readonly MetricDefinition[] = [
   {
     metric: "epoch",
     key: "training/epoch",
-    quantity: "plain",
-    over: "step",
     ...OF_STEP,
     unit: "epochs",
     says: "Passes over the prompts so far.",

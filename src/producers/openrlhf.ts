@@ -1,0 +1,218 @@
+/** OpenRLHF: its status line, W&B and TensorBoard have the same keys. */
+import { certainty } from "./evidence.ts";
+import { OF_MINIBATCHES, OF_SAMPLES, OF_STEP, OF_TOKENS } from "./shapes.ts";
+import type { MetricDefinition, Producer } from "./definition.ts";
+
+const OUTCOME: readonly MetricDefinition[] = [
+  {
+    metric: "reward",
+    key: "reward",
+    ...OF_SAMPLES,
+    unit: "reward",
+    signed: true,
+    says: "Mean reward of the samples.",
+  },
+  {
+    metric: "reward",
+    key: "rollout/reward_mean",
+    ...OF_SAMPLES,
+    unit: "reward",
+    signed: true,
+    says: "Mean reward of the rollouts, before dynamic filtering drops any.",
+  },
+  {
+    metric: "reward_std",
+    key: "group_reward_std",
+    ...OF_SAMPLES,
+    over: "groups",
+    quantity: "group_std",
+    unit: "reward",
+    says: "Mean over the groups of the spread within each group.",
+    zero: "Every group is flat: no sample has an advantage.",
+  },
+  {
+    metric: "reward_std",
+    key: "rollout/reward_std",
+    ...OF_SAMPLES,
+    quantity: "batch_std",
+    unit: "reward",
+    says: "Spread of the rewards over the whole batch.",
+    zero: "All samples of the batch were rewarded alike.",
+  },
+  {
+    metric: "truncated",
+    key: "rollout/truncated_rate",
+    ...OF_SAMPLES,
+    quantity: "stopped_by_length",
+    unit: "share",
+    says: "Share of the responses that vLLM stopped at the limit of their length.",
+  },
+  {
+    metric: "truncated",
+    key: "response_clip_ratio",
+    ...OF_SAMPLES,
+    quantity: "at_cap",
+    unit: "share",
+    says: "Share of the responses that reach the longest allowed length.",
+  },
+  {
+    metric: "length",
+    key: /response_length|rollout\/response_length_mean/,
+    ...OF_SAMPLES,
+    unit: "tokens",
+    says: "Mean length of the responses.",
+  },
+  {
+    metric: "eval_score",
+    key: /(?:eval\/)?eval_(?<part>.+)_pass\d+/,
+    ...OF_SAMPLES,
+    unit: "reward",
+    signed: true,
+    says: "Mean score on a data set: of the best of k answers where k is above 1.",
+  },
+];
+
+const POLICY: readonly MetricDefinition[] = [
+  {
+    metric: "entropy",
+    key: "entropy_loss",
+    ...OF_TOKENS,
+    over: "unknown",
+    quantity: "full",
+    unit: "nats",
+    says: "Mean entropy of the next-token distribution, aggregated as the loss; no loss by itself.",
+  },
+  {
+    metric: "kl_reference",
+    key: "kl",
+    ...OF_TOKENS,
+    over: "unknown",
+    quantity: "chosen_at_runtime",
+    unit: "nats",
+    signed: true,
+    says: "KL to the reference by the estimator of --algo.kl.estimator (k1 can be negative).",
+    zero:
+      "By construction without a reference model; where the KL sits in the loss the value comes from there.",
+  },
+  {
+    metric: "kl_old",
+    key: "ppo_kl",
+    ...OF_TOKENS,
+    quantity: "k1",
+    unit: "nats",
+    signed: true,
+    says: "Mean of old − new log-prob, weighted by tokens over the whole step.",
+    zero: "With one update a step it is 0 by construction.",
+  },
+  {
+    metric: "clip_fraction",
+    key: "ppo_clip_ratio",
+    ...OF_TOKENS,
+    unit: "share",
+    says: "Share of tokens whose clipped loss is the larger one.",
+    zero: "With one update a step it is 0 by construction.",
+  },
+  {
+    metric: "gap",
+    key: "vllm_kl",
+    ...OF_TOKENS,
+    quantity: "signed_log_prob",
+    unit: "nats",
+    signed: true,
+    says:
+      "Mean of sampler − trainer log-prob; near 0 it can hide a large spread. Only with the importance correction on.",
+  },
+  {
+    metric: "loss",
+    key: "policy_loss",
+    ...OF_MINIBATCHES,
+    unit: "1",
+    signed: true,
+    says: "The policy loss; no measure of progress.",
+  },
+  {
+    metric: "grad_norm",
+    key: "actor_grad_norm",
+    ...OF_STEP,
+    window: "last",
+    unit: "norm",
+    says: "Norm of the gradient before clipping, of the last update of the step.",
+  },
+  {
+    metric: "learning_rate",
+    key: "actor_lr",
+    ...OF_STEP,
+    window: "last",
+    unit: "1",
+    says: "Learning rate of the actor at the last update of the step.",
+  },
+  {
+    metric: "step_time",
+    key: /timing\/(?:step_)?total/,
+    ...OF_STEP,
+    unit: "s",
+    says: "Wall time of the step.",
+  },
+];
+
+/** OpenRLHF. */
+export const OPENRLHF: Producer = {
+  id: "openrlhf",
+  title: "OpenRLHF",
+  kind: "rl",
+  recognise: (evidence) =>
+    certainty(evidence, {
+      sure: [
+        "actor_grad_norm",
+        "actor_lr",
+        "ppo_clip_ratio",
+        "vllm_kl",
+        "group_reward_std",
+        "response_clip_ratio",
+        "rollout/truncated_rate",
+        "rollout/response_length_mean",
+      ],
+      likely: [
+        "policy_loss",
+        "ppo_kl",
+        "reward",
+        "return",
+        "kl",
+        "response_length",
+        "entropy_loss",
+      ],
+    }),
+  stepUnit: "rollout",
+  eras: [],
+  definitions: [...OUTCOME, ...POLICY],
+  alsoLogs: [
+    /return|logprobs_diff|total_length|values|critic_\w+|advantages?|num_actions|action_entropy/,
+    /dynamic_filtering_pass_rate|(?:rollout|timing)\/.+|(?:eval\/)?(?:eval_.+|epoch|global_step)/,
+  ],
+  switchOn: {
+    gap: "--algo.advantage.is_correction_enable (before 2026 --enable_vllm_is_correction)",
+    kl_reference: "--algo.kl.init_coef above 0",
+    kl_old:
+      "--rollout.batch_size × samples above --train.batch_size, or --train.max_epochs above 1",
+    clip_fraction:
+      "--rollout.batch_size × samples above --train.batch_size, or --train.max_epochs above 1",
+    entropy: "--actor.entropy_coef (0 logs it and adds nothing)",
+    eval_score: "--eval.dataset with --eval.steps",
+    every_step: "--logger.logging_steps 1",
+  },
+  knobs: {
+    maxLength: "--rollout.max_new_tokens",
+    groupSize: "--rollout.n_samples_per_prompt",
+    learningRate: "--actor.adam.lr",
+    warmup: "--actor.lr_warmup_ratio",
+    gradientClip: "--actor.max_norm",
+    klCoef: "--algo.kl.init_coef",
+    entropyCoef: "--actor.entropy_coef",
+    temperature: "--rollout.temperature",
+    updatesPerBatch: "--train.batch_size and --train.max_epochs",
+    clipRange: "--actor.eps_clip_low_high",
+    overlongPenalty: "--reward.overlong_buffer_len",
+    dynamicSampling: "--algo.dynamic_filtering_enable",
+    resume: "--ckpt.load_enable",
+  },
+};

@@ -1,0 +1,62 @@
+/** rLLM: verl's keys, and how many tasks are solved. */
+import { hasKey } from "./evidence.ts";
+import { OF_GROUPS } from "./shapes.ts";
+import { VERL } from "./verl.ts";
+import type { Evidence, MetricDefinition, Producer } from "./definition.ts";
+
+const SOLVED = ["batch/solve_none", "batch/solve_all", "batch/solve_partial"] as const;
+
+/** Counts of tasks rather than shares: one value above 1 shows it. */
+const areCounts = (evidence: Evidence) =>
+  SOLVED.some((key) => evidence.values(key).some((value) => value > 1));
+
+const OWN: readonly MetricDefinition[] = [
+  {
+    metric: "none_solved",
+    key: "batch/solve_none",
+    ...OF_GROUPS,
+    unit: "share",
+    eras: ["shares"],
+    says: "Share of tasks of which every rollout failed.",
+  },
+  {
+    metric: "all_solved",
+    key: "batch/solve_all",
+    ...OF_GROUPS,
+    unit: "share",
+    eras: ["shares"],
+    says: "Share of tasks of which every rollout succeeded.",
+  },
+  {
+    metric: "all_solved",
+    key: /batch\/.+\/fractions\/too_easy/,
+    ...OF_GROUPS,
+    unit: "share",
+    says: "Share of one role's groups in which every trajectory succeeded.",
+  },
+  {
+    metric: "none_solved",
+    key: /batch\/.+\/fractions\/too_hard/,
+    ...OF_GROUPS,
+    unit: "share",
+    says: "Share of one role's groups in which every trajectory failed.",
+  },
+];
+
+/** rLLM. */
+export const RLLM: Producer = {
+  ...VERL,
+  id: "rllm",
+  title: "rLLM",
+  recognise: (evidence) =>
+    SOLVED.some((key) => hasKey(evidence, key)) ||
+      hasKey(evidence, /^batch\/.+\/fractions\/too_easy$/)
+      ? 1
+      : 0,
+  eras: [
+    { id: "counts", title: "with counts of solved tasks", fits: areCounts },
+    { id: "shares", title: "with shares of solved tasks", fits: (log) => !areCounts(log) },
+  ],
+  definitions: [...VERL.definitions, ...OWN],
+  alsoLogs: [...VERL.alsoLogs, /(?:batch|reward|episode|groups|trajectory|traj)\/.+/],
+};

@@ -1,0 +1,191 @@
+/** SkyRL: W&B by default, and a dict a step on the console. */
+import { certainty } from "./evidence.ts";
+import { BF16_GAP, OF_MINIBATCHES, OF_SAMPLES, OF_STEP, OF_TOKENS } from "./shapes.ts";
+import type { MetricDefinition, Producer } from "./definition.ts";
+
+const OUTCOME: readonly MetricDefinition[] = [
+  {
+    metric: "reward",
+    key: "reward/avg_raw_reward",
+    ...OF_SAMPLES,
+    unit: "reward",
+    signed: true,
+    says: "Mean over the trajectories of the sum of their rewards, before any penalty.",
+  },
+  {
+    metric: "reward",
+    key: "loss/avg_final_rewards",
+    ...OF_SAMPLES,
+    unit: "reward",
+    signed: true,
+    says: "Mean reward of the trajectories, after the KL penalty where use_kl_in_reward is on.",
+  },
+  {
+    metric: "advantage_mean",
+    key: "loss/avg_raw_advantages",
+    ...OF_TOKENS,
+    unit: "1",
+    signed: true,
+    says: "Mean advantage over the trained tokens; long answers count with all their tokens.",
+  },
+  {
+    metric: "length",
+    key: "generate/avg_num_tokens",
+    ...OF_SAMPLES,
+    unit: "tokens",
+    says: "Mean number of tokens of a response.",
+  },
+  {
+    metric: "length_max",
+    key: "generate/max_num_tokens",
+    ...OF_SAMPLES,
+    unit: "tokens",
+    says: "Longest response of the step.",
+  },
+  {
+    metric: "eval_score",
+    key: /eval\/(?<part>.+)\/avg_score/,
+    ...OF_SAMPLES,
+    unit: "reward",
+    signed: true,
+    says: "Mean score over the evaluation prompts of a data set, or of all of them.",
+  },
+  {
+    metric: "staleness",
+    key: "async/staleness_mean",
+    ...OF_SAMPLES,
+    unit: "steps",
+    says: "Mean number of steps between the weights that sampled and this step.",
+  },
+];
+
+const POLICY: readonly MetricDefinition[] = [
+  {
+    metric: "entropy",
+    key: "policy/policy_entropy",
+    ...OF_TOKENS,
+    quantity: "full",
+    unit: "nats",
+    says: "Mean entropy of the next-token distribution over the trained tokens.",
+  },
+  {
+    metric: "kl_reference",
+    key: "policy/policy_kl",
+    ...OF_TOKENS,
+    over: "unknown",
+    quantity: "chosen_at_runtime",
+    unit: "nats",
+    signed: true,
+    says: "KL to the reference in the loss, by the estimator of kl_estimator_type.",
+    zero: "By construction where use_kl_loss is off.",
+  },
+  {
+    metric: "kl_reference",
+    key: "loss/avg_kl",
+    ...OF_TOKENS,
+    over: "unknown",
+    quantity: "chosen_at_runtime",
+    unit: "nats",
+    signed: true,
+    says: "KL to the reference in the reward, by the estimator of kl_estimator_type.",
+    zero: "By construction where use_kl_in_reward is off.",
+  },
+  {
+    metric: "clip_fraction",
+    key: /policy\/(?:loss_metrics\/)?(?:ppo_)?clip_ratio/,
+    ...OF_TOKENS,
+    unit: "share",
+    says: "Share of tokens whose clipped loss is the larger one.",
+    zero: "With one update a step it is 0 by construction.",
+  },
+  {
+    metric: "gap",
+    key: "policy/rollout_train_logprobs_abs_diff_mean",
+    ...OF_TOKENS,
+    quantity: "abs_log_prob",
+    unit: "nats",
+    floor: BF16_GAP,
+    says:
+      "Mean |sampler − trainer| log-prob over the trained tokens; absent for losses that skip the trainer's own pass.",
+  },
+  {
+    metric: "gap_max",
+    key: "policy/rollout_train_logprobs_abs_diff_max",
+    ...OF_TOKENS,
+    quantity: "abs_log_prob",
+    unit: "nats",
+    says: "Largest |sampler − trainer| log-prob of a trained token.",
+  },
+  {
+    metric: "loss",
+    key: /policy\/(?:final|policy)_loss/,
+    ...OF_MINIBATCHES,
+    unit: "1",
+    signed: true,
+    says: "The loss of the update; no measure of progress.",
+  },
+  {
+    metric: "grad_norm",
+    key: /policy\/(?:raw_)?grad_norm/,
+    ...OF_MINIBATCHES,
+    unit: "norm",
+    says: "Norm of the gradient before clipping.",
+  },
+  {
+    metric: "learning_rate",
+    key: /policy\/(?:policy_)?lr/,
+    ...OF_STEP,
+    unit: "1",
+    says: "Learning rate of the policy.",
+  },
+  {
+    metric: "step_time",
+    key: "timing/step",
+    ...OF_STEP,
+    unit: "s",
+    says: "Wall time of the step.",
+  },
+];
+
+/** SkyRL. */
+export const SKYRL: Producer = {
+  id: "skyrl",
+  title: "SkyRL",
+  kind: "rl",
+  recognise: (evidence) =>
+    certainty(evidence, {
+      sure: [
+        "reward/avg_raw_reward",
+        /^reward\/avg_pass_at_\d+$/,
+        "loss/avg_final_rewards",
+        "loss/avg_raw_advantages",
+        "generate/avg_num_tokens",
+        "policy/policy_entropy",
+        "policy/rollout_train_logprobs_abs_diff_mean",
+      ],
+      likely: ["policy/policy_loss", "policy/final_loss", "policy/policy_lr", "policy/policy_kl"],
+    }),
+  stepUnit: "rollout",
+  eras: [],
+  definitions: [...OUTCOME, ...POLICY],
+  alsoLogs: [/(?:reward|loss|generate|policy|critic|timing|async|eval|trainer|environment)\/.+/],
+  switchOn: {
+    gap: "generator.sampling_params.logprobs",
+    kl_reference: "trainer.algorithm.use_kl_loss=true",
+    clip_fraction: "trainer.policy_mini_batch_size below trainer.train_batch_size",
+    eval_score: "trainer.eval_interval above 0",
+  },
+  knobs: {
+    maxLength: "generator.sampling_params.max_generate_length",
+    groupSize: "generator.n_samples_per_prompt",
+    learningRate: "trainer.policy.optimizer_config.lr",
+    gradientClip: "trainer.policy.optimizer_config.max_grad_norm",
+    klCoef: "trainer.algorithm.kl_loss_coef",
+    temperature: "generator.sampling_params.temperature",
+    updatesPerBatch: "trainer.policy_mini_batch_size and trainer.update_epochs_per_batch",
+    clipRange: "trainer.algorithm.eps_clip_low and eps_clip_high",
+    lossAggregation: "trainer.algorithm.loss_reduction",
+    resume: "trainer.resume_mode",
+    checkpoint: "trainer.ckpt_interval",
+  },
+};

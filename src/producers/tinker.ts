@@ -1,0 +1,195 @@
+/** tinker-cookbook of Thinking Machines: one flat row an iteration. */
+import { certainty } from "./evidence.ts";
+import { OF_GROUPS, OF_SAMPLES, OF_STEP, OF_TOKENS } from "./shapes.ts";
+import type { MetricDefinition, Producer } from "./definition.ts";
+
+const OUTCOME: readonly MetricDefinition[] = [
+  {
+    metric: "reward",
+    key: "env/all/reward/total",
+    ...OF_SAMPLES,
+    unit: "reward",
+    signed: true,
+    says: "Mean over the episodes of their total reward.",
+    zero: "By construction in distillation, where the KL to the teacher is the only signal.",
+  },
+  {
+    metric: "reward_component",
+    key: /env\/(?<part>(?!all\/)[^/]+)\/reward\/total/,
+    ...OF_SAMPLES,
+    unit: "reward",
+    signed: true,
+    says: "Mean total reward of the episodes with one tag.",
+  },
+  {
+    metric: "all_solved",
+    key: "env/all/by_group/frac_all_good",
+    ...OF_GROUPS,
+    unit: "share",
+    says: "Share of groups whose rewards are all the same and at least 0.5.",
+  },
+  {
+    metric: "none_solved",
+    key: "env/all/by_group/frac_all_bad",
+    ...OF_GROUPS,
+    unit: "share",
+    says: "Share of groups whose rewards are all the same and below 0.5.",
+  },
+  {
+    metric: "eval_score",
+    key: /(?<part>[^/]+(?:\/[^/]+)*?)\/env\/all\/reward\/total/,
+    ...OF_SAMPLES,
+    unit: "reward",
+    signed: true,
+    says: "Mean total reward over the episodes of a test set.",
+  },
+  {
+    metric: "length",
+    key: "env/all/ac_tokens_per_turn",
+    ...OF_SAMPLES,
+    over: "turns",
+    unit: "tokens",
+    says: "Mean number of the model's tokens in a turn, not in an episode.",
+  },
+  {
+    metric: "turns",
+    key: "env/all/turns_per_episode",
+    ...OF_SAMPLES,
+    unit: "turns",
+    says: "Mean number of turns of an episode.",
+  },
+  {
+    metric: "staleness",
+    key: "async/staleness_mean",
+    ...OF_GROUPS,
+    unit: "steps",
+    says: "Mean number of steps between the weights that sampled a group and this step.",
+  },
+];
+
+const POLICY: readonly MetricDefinition[] = [
+  {
+    metric: "entropy",
+    key: "optim/entropy",
+    ...OF_TOKENS,
+    quantity: "sampled",
+    unit: "nats",
+    says:
+      "Minus the mean log-prob of the sampled tokens under the sampler; it may fall to 1e-4 on a solved task.",
+  },
+  {
+    metric: "gap",
+    key: "optim/kl_sample_train_v2",
+    ...OF_TOKENS,
+    quantity: "half_square",
+    unit: "nats",
+    says: "Half the mean squared difference of sampler and trainer log-prob.",
+  },
+  {
+    metric: "gap",
+    key: "optim/kl_sample_train_v1",
+    ...OF_TOKENS,
+    quantity: "signed_log_prob",
+    unit: "nats",
+    signed: true,
+    floor: {
+      healthy: 0.01,
+      look: 0.01,
+      from: "tinker-cookbook's guide: below 0.01",
+    },
+    says: "Mean of sampler − trainer log-prob; near 0 it can hide a large spread, which v2 shows.",
+  },
+  {
+    metric: "kl_reference",
+    key: "kl_policy_base",
+    ...OF_TOKENS,
+    quantity: "k1",
+    unit: "nats",
+    signed: true,
+    says: "Mean of sampler − base log-prob over the model's tokens; only with a KL penalty.",
+    zero: "The policy still is the base model.",
+  },
+  {
+    metric: "kl_reference",
+    key: "teacher_kl",
+    ...OF_TOKENS,
+    quantity: "k1",
+    unit: "nats",
+    signed: true,
+    says: "Distillation: mean of sampler − teacher log-prob, the signal that is trained on.",
+  },
+  {
+    metric: "kl_old",
+    key: /(?:optim\/)?kl_pre_post_v2/,
+    ...OF_TOKENS,
+    quantity: "half_square",
+    unit: "nats",
+    says: "Half the mean squared change of the sampled tokens' log-prob by the update.",
+    zero: "The update has changed nothing.",
+  },
+  {
+    metric: "kl_old",
+    key: /(?:optim\/)?kl_pre_post_v1/,
+    ...OF_TOKENS,
+    quantity: "k1",
+    unit: "nats",
+    signed: true,
+    says: "Mean of log-prob before − after the update, over the sampled tokens.",
+  },
+  {
+    metric: "learning_rate",
+    key: /(?:optim|progress)\/lr/,
+    ...OF_STEP,
+    unit: "1",
+    says: "Learning rate of the step.",
+  },
+  {
+    metric: "step_time",
+    key: "time/total",
+    ...OF_STEP,
+    unit: "s",
+    says: "Wall time of the iteration.",
+  },
+];
+
+/** tinker-cookbook. */
+export const TINKER: Producer = {
+  id: "tinker",
+  title: "tinker-cookbook",
+  kind: "rl",
+  recognise: (evidence) =>
+    certainty(evidence, {
+      sure: [
+        "optim/kl_sample_train_v1",
+        "optim/kl_sample_train_v2",
+        "env/all/reward/total",
+        "env/all/by_group/frac_mixed",
+        "env/all/ac_tokens_per_turn",
+        "env/all/turns_per_episode",
+      ],
+      likely: ["progress/batch", "progress/done_frac", "optim/entropy", "time/total"],
+    }),
+  stepUnit: "rollout",
+  eras: [],
+  definitions: [...OUTCOME, ...POLICY],
+  alsoLogs: [/(?:.+\/)?env\/.+/, /(?:optim|progress|time|async|sampling_client|error)\/.+/],
+  switchOn: {
+    truncated: "the environment's own metrics (a step's metrics are logged under env/all)",
+    kl_reference: "kl_penalty_coef above 0 with kl_reference_config",
+    kl_old: "compute_post_kl=True",
+    eval_score: "eval_every with a test set",
+    tokens: "the rollout summaries beside metrics.jsonl (rewards by group and turn)",
+  },
+  knobs: {
+    maxLength: "max_tokens",
+    groupSize: "group_size of the dataset builder",
+    learningRate: "learning_rate",
+    klCoef: "kl_penalty_coef",
+    temperature: "temperature",
+    updatesPerBatch: "num_substeps",
+    lossAggregation: "loss_fn",
+    dynamicSampling: "remove_constant_reward_groups",
+    weightSync: "async_config.max_steps_off_policy",
+    checkpoint: "save_every",
+  },
+};
