@@ -1,8 +1,9 @@
-/** What TRL's online trainers log: GRPO, AsyncGRPO and RLOO under the names of today and of 2024, and PPO. */
+/** What TRL's online trainers log: GRPO, AsyncGRPO and RLOO under the names of today and of early 2025. */
 import { HF_TRAINER_DEFINITIONS } from "./hf_trainer.ts";
 import { CURRENT_NAMES_ERAS, GROUP_STD_ERAS } from "./trl_eras.ts";
 import type { MetricDefinition } from "./definition.ts";
 import { BF16_GAP } from "./shapes.ts";
+import { TRL_PPO_DEFINITIONS } from "./trl_ppo.ts";
 
 const MEAN_OF_SAMPLES = { quantity: "plain", over: "samples", window: "mean" } as const;
 
@@ -260,98 +261,6 @@ const SAMPLER: readonly MetricDefinition[] = [
   },
 ];
 
-/** PPO, and RLOO before 2025: values of a whole answer where others average over tokens. */
-const PPO: readonly MetricDefinition[] = [
-  {
-    metric: "reward",
-    key: "objective/scores",
-    ...MEAN_OF_SAMPLES,
-    unit: "reward",
-    signed: true,
-    says: "PPO and old RLOO: mean score of the reward model, before the KL penalty.",
-  },
-  {
-    metric: "kl_reference",
-    key: "objective/kl",
-    quantity: "k1_sum",
-    over: "samples",
-    window: "mean",
-    unit: "nats",
-    signed: true,
-    says:
-      "PPO and old RLOO: log-ratio to the reference summed over the answer, mean over samples; 6.8 is ordinary, it is not per token.",
-    zero: "0 in the first row: the policy still is the reference.",
-  },
-  {
-    metric: "entropy",
-    key: "policy/entropy_avg",
-    quantity: "full",
-    over: "tokens",
-    window: "mean",
-    unit: "nats",
-    says:
-      "PPO: mean entropy of the next-token distribution over all positions, padding among them.",
-  },
-  {
-    metric: "entropy",
-    key: "objective/entropy",
-    quantity: "sampled_sum",
-    over: "samples",
-    window: "mean",
-    unit: "nats",
-    says:
-      "PPO and old RLOO: minus the log-prob of the answer, summed over its tokens; it grows with the length.",
-  },
-  {
-    metric: "kl_old",
-    key: "policy/approxkl_avg",
-    quantity: "half_square",
-    over: "minibatches",
-    window: "mean",
-    unit: "nats",
-    says: "PPO: half the mean squared log-ratio to the policy that scored the batch.",
-    zero: "With one update a batch nothing has moved yet.",
-  },
-  {
-    metric: "ratio",
-    key: "val/ratio",
-    quantity: "plain",
-    over: "minibatches",
-    window: "mean",
-    unit: "ratio",
-    says: "PPO: mean ratio to the policy that scored the batch.",
-  },
-  {
-    metric: "clip_fraction",
-    key: "policy/clipfrac_avg",
-    quantity: "plain",
-    over: "minibatches",
-    window: "mean",
-    unit: "share",
-    says: "PPO: share of tokens whose clipped loss is the larger one.",
-    zero: "With one update a batch nothing has moved yet.",
-  },
-  {
-    metric: "loss",
-    key: "loss/policy_avg",
-    quantity: "plain",
-    over: "minibatches",
-    window: "mean",
-    unit: "1",
-    signed: true,
-    says: "PPO: mean policy loss over the mini-batches, without the value loss.",
-  },
-  {
-    metric: "learning_rate",
-    key: "lr",
-    quantity: "plain",
-    over: "step",
-    window: "last",
-    unit: "1",
-    says: "PPO: learning rate of the scheduler.",
-  },
-];
-
 const EVALUATION: readonly MetricDefinition[] = [
   {
     metric: "eval_score",
@@ -382,7 +291,7 @@ export const TRL_DEFINITIONS: readonly MetricDefinition[] = [
   ...POLICY,
   ...SAMPLER,
   ...HF_TRAINER_DEFINITIONS,
-  ...PPO,
+  ...TRL_PPO_DEFINITIONS,
   ...EVALUATION,
   ...TIME,
 ];

@@ -2,24 +2,22 @@
 import { assert, assertEquals } from "@std/assert";
 import { interpret } from "../../src/producers/interpret.ts";
 import { producerById } from "../../src/producers/producers.ts";
-import { KEY_SETS } from "./key_sets.ts";
+import { KEY_SETS, keysOf } from "./key_sets.ts";
 import { logOf, logWithKeys } from "./log_of.ts";
 
 const NO_SETTINGS = { settings: {} };
 const viewOf = (keys: Iterable<string>) => interpret(logWithKeys(keys), NO_SETTINGS);
 
-for (const [id, sets] of Object.entries(KEY_SETS)) {
-  for (const [name, keys] of Object.entries(sets)) {
-    Deno.test(`interpret() knows every key of ${name} of ${id}`, () => {
-      const view = viewOf(keys);
-      assertEquals(view.unknown, []);
-      assert(view.understood.length > 0);
-    });
-  }
+for (const { id, name, keys } of KEY_SETS) {
+  Deno.test(`interpret() knows every key of ${name} of ${id}`, () => {
+    const view = viewOf(keys);
+    assertEquals(view.unknown, []);
+    assert(view.understood.length > 0);
+  });
 }
 
 Deno.test("interpret() lists what has no meaning, in the order of the file", () => {
-  const view = viewOf([...KEY_SETS.trl["GRPO of 2026 with vLLM"], "my_metric", "a/b"]);
+  const view = viewOf([...keysOf("trl", "GRPO of 2026 with vLLM"), "my_metric", "a/b"]);
   assertEquals(view.unknown, ["my_metric", "a/b"]);
 });
 
@@ -37,7 +35,7 @@ const grpo = (spreads: readonly (readonly [whole: number, own: number])[]) =>
   })));
 
 Deno.test("interpret() hands out reward_std only for what all eras that fit agree on", () => {
-  const view = viewOf(KEY_SETS.trl["GRPO of 2026 with vLLM"]);
+  const view = viewOf(keysOf("trl", "GRPO of 2026 with vLLM"));
   assertEquals(view.era, undefined);
   assertEquals(view.measured("reward_std", { quantity: ["group_std"] }), undefined);
   assertEquals(view.measured("reward_std", { quantity: ["batch_std"] }), undefined);
@@ -63,7 +61,7 @@ Deno.test("interpret() tells by values that reward_std is the batch's or the gro
 });
 
 Deno.test("interpret() tells TRL's first names by the keys, and reads their definitions", () => {
-  const view = viewOf(KEY_SETS.trl["GRPO of early 2025"]);
+  const view = viewOf(keysOf("trl", "GRPO of early 2025"));
   assertEquals(view.era?.id, "to-0.15");
   assertEquals(view.measured("reward_std", { quantity: ["group_std"] })?.key, "reward_std");
   assertEquals(view.measured("length")?.key, "completion_length");
@@ -74,7 +72,7 @@ Deno.test("interpret() tells TRL's first names by the keys, and reads their defi
 });
 
 Deno.test("interpret() reads keys behind a tracker's prefix, an evaluation's apart", () => {
-  const view = viewOf(KEY_SETS.trl["GRPO as Weights & Biases has it"]);
+  const view = viewOf(keysOf("trl", "GRPO as Weights & Biases has it"));
   assertEquals(view.measured("reward")?.key, "train/reward");
   assertEquals(view.all("reward_component").map(({ key, part }) => [key, part]), [
     ["train/rewards/tests_pass/mean", "tests_pass"],
@@ -84,17 +82,17 @@ Deno.test("interpret() reads keys behind a tracker's prefix, an evaluation's apa
 });
 
 Deno.test("interpret() gives a rule no key whose definition is another", () => {
-  const ppo = viewOf(KEY_SETS.trl.PPO);
+  const ppo = viewOf(keysOf("trl", "PPO"));
   assertEquals(ppo.measured("kl_reference", { quantity: ["k3", "k2"] }), undefined);
   assertEquals(ppo.measured("kl_reference", { quantity: ["k1_sum"] })?.key, "objective/kl");
-  const verl = viewOf(KEY_SETS.verl["GRPO of 2026"]);
+  const verl = viewOf(keysOf("verl", "GRPO of 2026"));
   assertEquals(verl.measured("gap", { quantity: ["abs_log_prob"] }), undefined);
   assertEquals(verl.measured("gap")?.key, "training/rollout_probs_diff_mean");
   assertEquals(verl.measured("kl_old", { over: ["samples"] }), undefined);
 });
 
 Deno.test("interpret() prefers the definition that stands first, and still lists the others", () => {
-  const view = viewOf(KEY_SETS.verl["GRPO of 2026"]);
+  const view = viewOf(keysOf("verl", "GRPO of 2026"));
   assertEquals(view.all("reward").map(({ key }) => key), [
     "critic/score/mean",
     "critic/rewards/mean",
@@ -105,8 +103,8 @@ Deno.test("interpret() prefers the definition that stands first, and still lists
 });
 
 Deno.test("interpret() tells verl's eras by the names of the entropy", () => {
-  assertEquals(viewOf(KEY_SETS.verl.TinyZero).era?.id, "2024");
-  assertEquals(viewOf(KEY_SETS.verl["GRPO of 2026"]).era?.id, "2025-04");
+  assertEquals(viewOf(keysOf("verl", "TinyZero")).era?.id, "2024");
+  assertEquals(viewOf(keysOf("verl", "GRPO of 2026")).era?.id, "2025-04");
 });
 
 Deno.test("interpret() takes a producer's rounding for a series whose values do not contradict it", () => {
@@ -119,7 +117,7 @@ Deno.test("interpret() takes a producer's rounding for a series whose values do 
 });
 
 Deno.test("interpret() ranks settings: a flag outranks the file, and the file what keys imply", () => {
-  const log = logWithKeys(KEY_SETS.prime_rl["2026"]);
+  const log = logWithKeys(keysOf("prime_rl", "2026"));
   const of = (ofFile: object, ofFlag: object) =>
     interpret({ ...log, settings: ofFile }, { settings: ofFlag }).settings.updatesPerBatch;
   assertEquals(of({}, {}), { value: 1, from: "implied" });
@@ -128,7 +126,7 @@ Deno.test("interpret() ranks settings: a flag outranks the file, and the file wh
 });
 
 Deno.test("interpret() infers the KL coefficient where the keys tell it, and only there", () => {
-  const trl = KEY_SETS.trl["GRPO of 2026 with vLLM"];
+  const trl = keysOf("trl", "GRPO of 2026 with vLLM");
   assertEquals(viewOf(trl).settings.klCoef, undefined);
   const without = trl.filter((key) => key !== "kl");
   assertEquals(viewOf(without).settings.klCoef, { value: 0, from: "implied" });
@@ -155,10 +153,10 @@ Deno.test("interpret() takes the producer of the form, and the user's word befor
 
 Deno.test("interpret() says what a run trains by", () => {
   const kindOf = (keys: readonly string[]) => viewOf(keys).producer?.kind;
-  assertEquals(kindOf(KEY_SETS.trl.PPO), "rl");
-  assertEquals(kindOf(KEY_SETS.trl_sft.SFTTrainer), "sft");
-  assertEquals(kindOf(KEY_SETS.trl_sft.Trainer), "sft");
-  assertEquals(kindOf(KEY_SETS.trl_dpo.DPO), "preference");
+  assertEquals(kindOf(keysOf("trl", "PPO")), "rl");
+  assertEquals(kindOf(keysOf("trl_sft", "SFTTrainer")), "sft");
+  assertEquals(kindOf(keysOf("trl_sft", "Trainer")), "sft");
+  assertEquals(kindOf(keysOf("trl_dpo", "DPO")), "preference");
 });
 
 Deno.test("interpret() counts the steps of the run that survived a restart", () => {

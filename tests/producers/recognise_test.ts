@@ -3,21 +3,19 @@ import { assert, assertEquals } from "@std/assert";
 import { METRICS } from "../../src/rl/metric_dictionary.ts";
 import { PRODUCERS } from "../../src/producers/producers.ts";
 import { evidenceOf, namesOf, recogniseProducer } from "../../src/producers/recognise.ts";
-import { KEY_SETS, NOBODYS } from "./key_sets.ts";
+import { KEY_SETS, keysOf, NOBODYS } from "./key_sets.ts";
 import { logWithKeys } from "./log_of.ts";
 
 const evidence = (keys: Iterable<string>) => evidenceOf(logWithKeys(keys));
 
-for (const [id, sets] of Object.entries(KEY_SETS)) {
-  for (const [name, keys] of Object.entries(sets)) {
-    Deno.test(`recogniseProducer() takes ${name} for ${id} and is surer than of any other`, () => {
-      assertEquals(recogniseProducer(evidence(keys))?.id, id);
-      const certainties = PRODUCERS.map((producer) => producer.recognise(evidence(keys)))
-        .sort((a, b) => b - a);
-      assert(certainties.every((certainty) => certainty >= 0 && certainty <= 1));
-      assert(certainties[0] > certainties[1], `${certainties}`);
-    });
-  }
+for (const { id, name, keys } of KEY_SETS) {
+  Deno.test(`recogniseProducer() takes ${name} for ${id} and is surer than of any other`, () => {
+    assertEquals(recogniseProducer(evidence(keys))?.id, id);
+    const certainties = PRODUCERS.map((producer) => producer.recognise(evidence(keys)))
+      .sort((a, b) => b - a);
+    assert(certainties.every((certainty) => certainty >= 0 && certainty <= 1));
+    assert(certainties[0] > certainties[1], `${certainties}`);
+  });
 }
 
 for (const [name, keys] of Object.entries(NOBODYS)) {
@@ -27,14 +25,12 @@ for (const [name, keys] of Object.entries(NOBODYS)) {
 }
 
 Deno.test("recogniseProducer() finds a producer behind a tracker's prefix, and with half its keys", () => {
-  for (const [id, sets] of Object.entries(KEY_SETS)) {
+  for (const { id, keys } of KEY_SETS) {
     if (id === "agentrl") continue; // Ours is a run only with every key.
-    for (const keys of Object.values(sets)) {
-      const behind = keys.map((key) => key.startsWith("train/") ? key : `train/${key}`);
-      assertEquals(recogniseProducer(evidence(behind))?.id, id, `train/ of ${keys}`);
-    }
+    const behind = keys.map((key) => key.startsWith("train/") ? key : `train/${key}`);
+    assertEquals(recogniseProducer(evidence(behind))?.id, id, `train/ of ${keys}`);
   }
-  const grpo = KEY_SETS.trl["GRPO of 2026 with vLLM"];
+  const grpo = keysOf("trl", "GRPO of 2026 with vLLM");
   for (const rest of [0, 1]) {
     const half = grpo.filter((_, index) => index % 2 === rest);
     assertEquals(recogniseProducer(evidence(half))?.id, "trl");
@@ -42,7 +38,7 @@ Deno.test("recogniseProducer() finds a producer behind a tracker's prefix, and w
 });
 
 Deno.test("recogniseProducer() takes a run for ours only with every key of a metrics row", () => {
-  const keys = KEY_SETS.agentrl["metrics.jsonl"];
+  const keys = keysOf("agentrl", "metrics.jsonl");
   assertEquals([...keys].sort(), Object.keys(METRICS).sort(), "the fixture is the dictionary");
   const optional = new Set(["eval_pass", "eval_pass_low", "eval_pass_high", "kl_ref"]);
   for (const missing of keys) {
