@@ -18,6 +18,7 @@ import {
   type RunSettings,
   writeSettings,
 } from "../../src/run/run_settings.ts";
+import { hasTensorboardLog, TensorboardLog } from "../../src/run/tensorboard_log.ts";
 import { runTraining, type TrainingOptions } from "../../src/run/training_run.ts";
 import { defineCommand, type Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";
@@ -73,6 +74,7 @@ function stepReporter(progress: Progress, startMs: number, startStep: number) {
 /** Runs with progress on stderr, and ends early after a first Ctrl-C; a second one ends the process at once. */
 async function runShown(
   options: Pick<TrainingOptions, "commands" | "directory" | "settings" | "ignoreChecks">,
+  tensorboard: TensorboardLog | undefined,
 ): Promise<Awaited<ReturnType<typeof runTraining>>> {
   const { steps } = options.settings.config;
   let isStopRequested = false;
@@ -90,11 +92,13 @@ async function runShown(
   try {
     return await runTraining({
       ...options,
+      rowLogs: tensorboard ? [tensorboard] : [],
       onCloned: (stepsDone) =>
         (progress ?? show("clone base", { total: CLONING.steps, alreadyDone: 0 })).update(
           stepsDone,
         ),
       onStart: (stepsDone) => {
+        tensorboard?.begin(stepsDone);
         const bar = show("train", { total: steps, alreadyDone: stepsDone });
         report = stepReporter(bar, performance.now(), stepsDone);
         Deno.addSignalListener("SIGINT", onSignal);
@@ -172,10 +176,15 @@ export const command = defineCommand({
       kind: "boolean",
       help: "go on with the run in --out, as far as --steps if that is given",
     },
+    log: {
+      kind: "string",
+      choices: ["tensorboard"],
+      help: "log for TensorBoard, too, in RUN/tensorboard; a run that is resumed keeps to it",
+    },
     ...GPU_FLAGS,
   },
   async run(
-    { algo, steps, seed, config: file, set: sets, base, bug, noGate, out, resume, requireGpu },
+    { algo, steps, seed, config: file, set: sets, base, bug, noGate, out, resume, log, requireGpu },
   ) {
     const ofBug = resume ? {} : faultConfig(bug);
     const sources = {
@@ -199,7 +208,13 @@ export const command = defineCommand({
     }
     const settings = { ...stored, adapter: stored.adapter ?? adapter };
     writeSettings(directory.config, settings);
-    const result = await runShown({ commands, directory, settings, ignoreChecks: noGate });
+    using tensorboard = log !== undefined || hasTensorboardLog(path)
+      ? new TensorboardLog(path, { nowMs: Date.now })
+      : undefined;
+    const result = await runShown(
+      { commands, directory, settings, ignoreChecks: noGate },
+      tensorboard,
+    );
     return describeResult({ directoryPath: path, settings, result });
   },
 });

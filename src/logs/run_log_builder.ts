@@ -158,7 +158,12 @@ export class RunLogBuilder implements LogSink {
    */
   restart(nextStep: number, axisName = "step"): void {
     const axis = this.#axisOf(axisName);
-    if (nextStep <= axis.lastStep) this.#beginStretch(axis, nextStep);
+    const last = this.#seams.findLastIndex((seam) => seam.axis === axis.index);
+    if (axis.lastStep === -Infinity && last >= 0) {
+      // Nothing came since the last restart, so the two are one.
+      const seam = this.#seams[last];
+      this.#seams[last] = { ...seam, nextStep: Math.min(seam.nextStep, nextStep) };
+    } else if (nextStep <= axis.lastStep) this.#beginStretch(axis, nextStep);
   }
 
   #beginStretch(axis: Axis, nextStep: number): void {

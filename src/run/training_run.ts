@@ -27,6 +27,7 @@ import { requireFiniteStep } from "./non_finite.ts";
 import { checkpointPath, checkpointSteps, type RunDirectory } from "./run_directory.ts";
 import { type RunSettings, stagesOf, writeSettings } from "./run_settings.ts";
 import { StepRecorder } from "./step_record.ts";
+import type { RowLog } from "./tensorboard_log.ts";
 import { loadTrainer, saveTrainer } from "./trainer_file.ts";
 
 /** What a run is made of. */
@@ -37,6 +38,8 @@ export interface TrainingOptions {
   readonly settings: RunSettings;
   /** True: violated invariants are written down, and the run begins all the same. */
   readonly ignoreChecks?: boolean;
+  /** Take the rows of the metrics, beside the journal and as safely. */
+  readonly rowLogs?: readonly RowLog[];
   /** Called while the base agent is cloned. */
   readonly onCloned?: (stepsDone: number) => void;
   /** Called before the first step of this start. */
@@ -159,7 +162,7 @@ async function evaluateStep(trainer: Trainer, { step }: StepReport) {
 
 /** Steps until the end, or until a stop is asked for. */
 async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<void> {
-  const { directory, onStep, isStopRequested } = options;
+  const { directory, rowLogs = [], onStep, isStopRequested } = options;
   const { steps, episodesEvery, checkpointEvery } = trainer.config;
   using metrics = new Journal(directory.metrics);
   using episodes = new Journal(directory.episodes);
@@ -170,6 +173,7 @@ async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<v
     const report = await trainer.step();
     const row = metricsRow(report, { evaluation: await evaluateStep(trainer, report) });
     metrics.append({ ...row });
+    rowLogs.forEach((log) => log.append(row));
     if (isDue(report.step, episodesEvery)) {
       episodeRows(report.step, report.batch).forEach((episode) => episodes.append(episode));
     }
@@ -182,6 +186,7 @@ async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<v
     if (isOver || isDue(done, checkpointEvery)) {
       metrics.sync();
       episodes.sync();
+      rowLogs.forEach((log) => log.sync());
       await saveTrainer(trainer, checkpointPath(directory.path, trainer.state.step));
     }
     onStep?.(row, done);
