@@ -164,7 +164,12 @@ export {
   type TrainerState,
 } from "./src/rl/trainer.ts";
 export { type MinibatchReport, type UpdateReport } from "./src/rl/update_report.ts";
-export { type AdvantageInput, type AdvantageOutput, type Algorithm } from "./src/rl/algorithms.ts";
+export {
+  type AdvantageInput,
+  type AdvantageOutput,
+  type AdvantageSetting,
+  type Algorithm,
+} from "./src/rl/algorithms.ts";
 export {
   type KlKind,
   type PolicyLossOptions,
@@ -177,6 +182,7 @@ export {
   type CheckedUpdate,
   checkInvariants,
   type CheckResult,
+  type Lack as CheckLack,
   type LossInputs,
   type Verdict as CheckVerdict,
   violated,

@@ -3,7 +3,7 @@ import { mean, sampleVariance } from "../core/statistics.ts";
 import { OWNER } from "../core/owner.ts";
 import { klTerm } from "../reference/policy_loss.ts";
 import { groupStandardizedAdvantage } from "../equations/advantage.ts";
-import type { Evidence, Invariant } from "./invariants.ts";
+import type { Evidence, Invariant, Measured } from "./invariants.ts";
 
 /** Rounding of sums of f32 numbers of size 1, with room: the largest group and loss of this project stay below 1e-6. */
 const F32_SUM_TOLERANCE = 1e-5;
@@ -11,7 +11,18 @@ const F32_SUM_TOLERANCE = 1e-5;
 /** Relative error of a gradient that is summed in another order, with room: f32 gives about 1e-6 here. */
 const GRADIENT_TOLERANCE = 1e-4;
 
-const UNGROUPED = "the algorithm has no groups";
+/** Rounding of an f32 log-prob of a few nats: what moves by less has not moved. */
+const LOGP_ROUNDING = 1e-6;
+
+/** A gradient of this norm is too small for f32 weights, whatever the optimizer makes of it. */
+const NO_GRADIENT = 1e-6;
+
+const UNGROUPED = { notApplicable: "the algorithm has no groups", lack: "setting" } as const;
+
+const UNMOVED = {
+  notApplicable: "the update moves no log-prob of the policy: the batch has no signal",
+  lack: "batch",
+} as const;
 
 /** Visits every cell of the grid. */
 function forEachCell(
@@ -76,6 +87,31 @@ function relativeError(a_W: ArrayLike<number>, b_W: ArrayLike<number>): number {
   return difference === 0 ? 0 : Math.sqrt(difference / norm);
 }
 
+function norm(values_W: ArrayLike<number>): number {
+  return Math.sqrt(Array.from(values_W).reduce((sum, value) => sum + value ** 2, 0));
+}
+
+/** What rounding alone may change in a log-prob. */
+function roundingOf({ trainer: { logpTolerance } }: Evidence): number {
+  return Math.max(logpTolerance, LOGP_ROUNDING);
+}
+
+/** True where the update changed no policy token's log-prob. Written so that NaN counts as a change. */
+function isUnmoved(evidence: Evidence): boolean {
+  const { inputs, update } = evidence;
+  let moved = 0;
+  forEachCell(evidence, ({ index, owned }) => {
+    if (owned) moved = Math.max(moved, Math.abs(update.logp_BC[index] - inputs.logp_BC[index]));
+  });
+  return moved <= roundingOf(evidence);
+}
+
+/** True where no minibatch of the update saw a policy that had moved, so that every ratio was 1 anyway. */
+function isUnmovedWithin(evidence: Evidence): boolean {
+  const { largestGap = Infinity } = evidence.update;
+  return largestGap <= roundingOf(evidence) || isUnmoved(evidence);
+}
+
 /** How much likelier the update made each episode, in nats: the change of its policy tokens' summed log-prob. */
 function episodeMoves(evidence: Evidence): number[] {
   const { inputs, update, trainer } = evidence;
@@ -95,12 +131,52 @@ function ownGroups({ episodes }: Evidence["trainer"]): number[] {
 
 /**
  * What the advantages should be, from rewards alone, so that a wrong sign in the trainer shows. A baseline that all
- * episodes share leaves a correlation as it is, so without groups the rewards will do.
+ * episodes share leaves a correlation as it is, so without groups the rewards will do. An episode that is alone with its
+ * problem has nothing to be compared with, and gets 0.
  */
 function rightAdvantages({ trainer }: Evidence): ArrayLike<number> {
   const rewards_B = trainer.episodes.map(({ reward }) => reward);
   if (!trainer.groupId_B) return rewards_B;
-  return groupStandardizedAdvantage(rewards_B, ownGroups(trainer));
+  const groupId_B = ownGroups(trainer);
+  const compared = groupId_B.flatMap((id, b) =>
+    groupId_B.some((other, c) => other === id && c !== b) ? [b] : []
+  );
+  const advantage_B = new Float64Array(rewards_B.length);
+  groupStandardizedAdvantage(
+    compared.map((b) => rewards_B[b]),
+    compared.map((b) => groupId_B[b]),
+  ).forEach((advantage, i) => advantage_B[compared[i]] = advantage);
+  return advantage_B;
+}
+
+/** Whether the update follows the advantages, or why the batch cannot tell. */
+function measureDirection(evidence: Evidence): Measured {
+  const advantage_B = rightAdvantages(evidence);
+  if (new Set(Array.from(advantage_B)).size < 2) {
+    return {
+      notApplicable: "all advantages are equal: the batch has no direction",
+      lack: "batch",
+    };
+  }
+  if (isUnmoved(evidence)) {
+    const gradient = norm(evidence.onePass_W);
+    if (gradient <= NO_GRADIENT) return UNMOVED;
+    return {
+      value: NaN,
+      reason: `the gradient has a norm of ${gradient.toPrecision(3)} but no log-prob moves`,
+    };
+  }
+  const move_B = episodeMoves(evidence);
+  if (Math.max(...move_B) - Math.min(...move_B) <= roundingOf(evidence)) {
+    return {
+      notApplicable: "every episode moves alike: the batch has no direction",
+      lack: "batch",
+    };
+  }
+  return {
+    value: correlation(move_B, advantage_B),
+    reason: "correlation of the advantage with the change of log π of the episode",
+  };
 }
 
 /** Pearson's correlation. */
@@ -170,7 +246,7 @@ export const INVARIANTS: readonly Invariant[] = [
           value: largest(groupMeans(inputs.advantage_B, groupId_B).map(Math.abs)),
           reason: "largest |mean advantage| of a group as the trainer lays groups out",
         }
-        : { notApplicable: UNGROUPED },
+        : UNGROUPED,
   },
   {
     id: 5,
@@ -178,10 +254,19 @@ export const INVARIANTS: readonly Invariant[] = [
     relation: "<=",
     bound: () => F32_SUM_TOLERANCE,
     boundReason: "rounding of a sum of f32 terms in another order",
-    measure: ({ inputs, padded }) => ({
-      value: Math.abs(padded.loss - inputs.loss),
-      reason: `change of the loss by ${padded.columnCount - inputs.columnCount} columns of padding`,
-    }),
+    measure: ({ inputs, padded }) => {
+      if (Math.max(Math.abs(inputs.loss), Math.abs(padded.loss)) <= F32_SUM_TOLERANCE) {
+        return {
+          notApplicable: "the loss is 0 up to rounding, whatever padding does to its terms",
+          lack: "batch",
+        };
+      }
+      const columnCount = padded.columnCount - inputs.columnCount;
+      return {
+        value: Math.abs(padded.loss - inputs.loss),
+        reason: `change of the loss by ${columnCount} columns of padding`,
+      };
+    },
   },
   {
     id: 6,
@@ -189,10 +274,13 @@ export const INVARIANTS: readonly Invariant[] = [
     relation: "<=",
     bound: () => GRADIENT_TOLERANCE,
     boundReason: "rounding of f32 gradients that are summed in another order",
-    measure: ({ accumulated_W, onePass_W }) => ({
-      value: relativeError(accumulated_W, onePass_W),
-      reason: "norm of the difference over the norm of the one-pass gradient",
-    }),
+    measure: ({ accumulated_W, onePass_W }) =>
+      norm(accumulated_W) === 0 && norm(onePass_W) === 0
+        ? { notApplicable: "the gradient is 0, however the batch is cut", lack: "batch" }
+        : {
+          value: relativeError(accumulated_W, onePass_W),
+          reason: "norm of the difference over the norm of the one-pass gradient",
+        },
   },
   {
     id: 7,
@@ -200,10 +288,22 @@ export const INVARIANTS: readonly Invariant[] = [
     relation: ">",
     bound: klOfTolerance,
     boundReason: "log-probs that are recomputed differ by rounding alone",
-    measure: ({ trainer: { stepsPerUpdate }, update }) =>
-      stepsPerUpdate > 1
-        ? { value: update.approxKl, reason: "approx_kl over the update, in nats" }
-        : { notApplicable: "an update is one step, before which the ratio is 1 anyway" },
+    measure: (evidence) => {
+      if (evidence.trainer.stepsPerUpdate <= 1) {
+        return {
+          notApplicable: "an update is one step, before which the ratio is 1 anyway",
+          lack: "setting",
+        };
+      }
+      if (isUnmovedWithin(evidence)) {
+        return {
+          notApplicable:
+            "no minibatch comes after one that moved the policy: every ratio is 1 anyway",
+          lack: "batch",
+        };
+      }
+      return { value: evidence.update.approxKl, reason: "approx_kl over the update, in nats" };
+    },
   },
   {
     id: 8,
@@ -211,16 +311,7 @@ export const INVARIANTS: readonly Invariant[] = [
     relation: ">",
     bound: () => 0,
     boundReason: "a clipped step follows the advantages in sign, not in size",
-    measure: (evidence) => {
-      const advantage_B = rightAdvantages(evidence);
-      if (new Set(Array.from(advantage_B)).size < 2) {
-        return { notApplicable: "all advantages are equal: the batch has no direction" };
-      }
-      return {
-        value: correlation(episodeMoves(evidence), advantage_B),
-        reason: "correlation of the advantage with the change of log π of the episode",
-      };
-    },
+    measure: measureDirection,
   },
   {
     id: 9,
@@ -230,12 +321,14 @@ export const INVARIANTS: readonly Invariant[] = [
     boundReason: "a frozen reference stays behind, a live one differs by rounding alone",
     measure: (evidence) => {
       const { referenceLogp_BC } = evidence.update;
-      return referenceLogp_BC
-        ? {
-          value: meanReferenceKl(evidence, referenceLogp_BC),
-          reason: "mean k3 estimate over the policy's tokens, in nats",
-        }
-        : { notApplicable: "the loss has no KL term" };
+      if (!referenceLogp_BC) {
+        return { notApplicable: "the loss has no KL term", lack: "setting" };
+      }
+      if (isUnmoved(evidence)) return UNMOVED;
+      return {
+        value: meanReferenceKl(evidence, referenceLogp_BC),
+        reason: "mean k3 estimate over the policy's tokens, in nats",
+      };
     },
   },
   {
@@ -257,10 +350,14 @@ export const INVARIANTS: readonly Invariant[] = [
     bound: () => F32_SUM_TOLERANCE,
     boundReason: "rounding of f32 advantages",
     measure: ({ trainer, inputs: { advantage_B } }) => {
-      if (!trainer.groupId_B) return { notApplicable: UNGROUPED };
+      if (!trainer.groupId_B) return UNGROUPED;
       const own_B = trainer.advantages(ownGroups(trainer));
+      const value = largest(Array.from(own_B, (own, b) => Math.abs(own - advantage_B[b])));
+      if (value === 0 && new Set(trainer.episodes.map(({ reward }) => reward)).size < 2) {
+        return { notApplicable: "all rewards are equal, whatever the groups", lack: "batch" };
+      }
       return {
-        value: largest(Array.from(own_B, (own, b) => Math.abs(own - advantage_B[b]))),
+        value,
         reason: "largest change of an advantage when each problem is made a group",
       };
     },

@@ -37,6 +37,11 @@ export interface LossInputs {
 export interface CheckedUpdate {
   /** Mean k3 estimate over all minibatches, each from its forward before its step, in nats. */
   readonly approxKl: number;
+  /**
+   * Largest |trainer − sampler| log-prob of a trained token over the minibatches, each from its forward before its step, in nats:
+   * as long as nothing has moved the policy, it is 0 up to rounding. Left out: not known.
+   */
+  readonly largestGap?: number;
   /** The trainer's log-probs afterwards, [B, C], in nats. */
   readonly logp_BC: ArrayLike<number>;
   /** The KL reference's log-probs afterwards, [B, C], in nats; undefined without a KL term. */
@@ -83,6 +88,9 @@ export interface Evidence {
 /** What an invariant says. */
 export type Verdict = "holds" | "violated" | "not-applicable";
 
+/** What a check that is not applicable lacks: the `setting` has none in any batch, or this `batch` has none. */
+export type Lack = "setting" | "batch";
+
 /** The result of one check. */
 export interface CheckResult {
   /** 1 to 9 are the tutorial's; further ones follow. */
@@ -101,12 +109,14 @@ export interface CheckResult {
   readonly verdict: Verdict;
   /** What the value is, or why there is none. */
   readonly reason: string;
+  /** Where the reason lies; only with `not-applicable`. */
+  readonly lack?: Lack;
 }
 
 /** A measured value and what it is, or why the check cannot be made. */
 export type Measured =
   | { readonly value: number; readonly reason: string }
-  | { readonly notApplicable: string };
+  | { readonly notApplicable: string; readonly lack: Lack };
 
 /** One invariant. */
 export interface Invariant {
@@ -128,7 +138,8 @@ function judge(invariant: Invariant, evidence: Evidence): CheckResult {
   const measured = invariant.measure(evidence);
   const common = { id, name, relation, bound, boundReason };
   if ("notApplicable" in measured) {
-    return { ...common, value: null, verdict: "not-applicable", reason: measured.notApplicable };
+    const { notApplicable: reason, lack } = measured;
+    return { ...common, value: null, verdict: "not-applicable", reason, lack };
   }
   const { value, reason } = measured;
   // Written so that NaN violates.

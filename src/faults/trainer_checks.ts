@@ -89,6 +89,10 @@ async function update(trainer: Trainer, batch: TrainBatch): Promise<CheckedUpdat
   const { minibatches } = await trainer.update(batch);
   return {
     approxKl: mean(minibatches.map(({ statistics }) => statistics.approxKl)),
+    largestGap: minibatches.reduce(
+      (largest, { logpGaps_N }) => logpGaps_N.reduce((a, gap) => Math.max(a, gap), largest),
+      0,
+    ),
     logp_BC: await trainer.recompute(batch),
     referenceLogp_BC: await trainer.referenceLogp(batch),
   };

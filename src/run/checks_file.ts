@@ -14,6 +14,7 @@ const checksSchema = z.object({
     bound_reason: z.string(),
     verdict: z.enum(["holds", "violated", "not-applicable"]),
     reason: z.string(),
+    lack: z.enum(["setting", "batch"]).optional(),
   })),
 });
 
@@ -45,8 +46,9 @@ export function readChecks(path: string): CheckResult[] {
     const [issue] = result.error.issues;
     throw new UserError(`Cannot use ${path}: ${issue?.path.join(".")}: ${issue?.message}`);
   }
-  return result.data.checks.map(({ bound_reason: boundReason, ...check }) => ({
+  return result.data.checks.map(({ bound_reason: boundReason, lack, ...check }) => ({
     ...check,
     boundReason,
+    ...(lack && { lack }),
   }));
 }

@@ -142,3 +142,119 @@ Deno.test("checkInvariants() cannot tell a direction when all rewards are equal"
   const results = await checkInvariants(toyTrainer({ trainer: { episodes } }));
   assertEquals(results[7].verdict, "not-applicable");
 });
+
+const lacking = async (trainer: CheckableTrainer) => {
+  const results = await checkInvariants(trainer);
+  assertEquals(violated(results), []);
+  return results.flatMap(({ id, lack }) => lack === undefined ? [] : [`${id} ${lack}`]);
+};
+
+/** What a right trainer answers where every reward is the same, so that nothing has a signal. */
+const FLAT: Parameters<typeof toyTrainer>[0] = {
+  inputs: () => ({ advantage_B: [0, 0, 0, 0], loss: 0 }),
+  update: { approxKl: 0, logp_BC: grid(() => -1), largestGap: 1e-6 },
+  trainer: {
+    episodes: toyTrainer().episodes.map((episode) => ({ ...episode, reward: 0 })),
+    advantages: () => [0, 0, 0, 0],
+    gradient: () => Promise.resolve([0, 0]),
+  },
+};
+
+const NO_SIGNAL = [5, 6, 7, 8, 9, 11].map((id) => `${id} batch`);
+
+Deno.test("checkInvariants() violates nothing where the batch has no signal, and says that the batch lacks it", async () => {
+  assertEquals(await lacking(toyTrainer(FLAT)), NO_SIGNAL);
+  // Whoever does not report the gaps of the minibatches is judged by where the update ends.
+  const { largestGap: _, ...update } = FLAT.update!;
+  const unreported = toyTrainer({ ...FLAT, update });
+  assertEquals(await lacking(unreported), NO_SIGNAL);
+});
+
+Deno.test("checkInvariants() tells what a setting lacks from what a batch lacks", async () => {
+  const onPolicy = toyTrainer({
+    trainer: { groupId_B: undefined, stepsPerUpdate: 1 },
+    update: { referenceLogp_BC: undefined },
+  });
+  assertEquals(await lacking(onPolicy), ["4 setting", "7 setting", "9 setting", "11 setting"]);
+});
+
+Deno.test("checkInvariants() leaves the old log-probs alone where only the last minibatch has a signal", async () => {
+  const update = { approxKl: 0, largestGap: 1e-6 };
+  assertEquals(await lacking(toyTrainer({ update })), ["7 batch"]);
+  // A minibatch that saw a moved policy must see another ratio than 1.
+  assertEquals(await violatedIds(toyTrainer({ update: { approxKl: 0, largestGap: 0.1 } })), [7]);
+});
+
+Deno.test("checkInvariants() does not take a loss of 0 for one that padding cannot change", async () => {
+  for (const loss of [0, 1e-7]) {
+    // A mean over all cells: the padded loss is smaller in the ratio of the columns.
+    const inputs = (pad: number) => ({ loss: loss * C / (C + pad) });
+    assertEquals(await lacking(toyTrainer({ inputs })), ["5 batch"]);
+  }
+  const inputs = (pad: number) => ({ loss: pad === 0 ? 0 : 0.1 });
+  assertEquals(await violatedIds(toyTrainer({ inputs })), [5]);
+  assertEquals(await violatedIds(toyTrainer({ inputs: () => ({ loss: NaN }) })), [5]);
+});
+
+Deno.test("checkInvariants() violates 8 where a gradient moves nothing", async () => {
+  const update = { approxKl: 0, logp_BC: grid(() => -1) };
+  assertEquals(await violatedIds(toyTrainer({ update })), [8]);
+});
+
+Deno.test("checkInvariants() judges batches of one episode, one token, and groups of one", async () => {
+  const [first] = toyTrainer().episodes;
+  const one = { ...first!, owners: [1, 2], logps: [0, -1] };
+  const small = (episodes: readonly (typeof one)[], groupId_B: readonly number[] | undefined) => {
+    const advantage_B = episodes.map(() => 0.3);
+    const columns = (value: number, pad: number) =>
+      episodes.flatMap(() => [value, ...Array(pad).fill(0)]);
+    return toyTrainer({
+      inputs: (pad) => ({
+        columnCount: 1 + pad,
+        mask_BC: columns(1, pad),
+        oldLogp_BC: columns(-1, pad),
+        logp_BC: columns(-1, pad),
+        advantage_B,
+      }),
+      update: {
+        logp_BC: episodes.map((_, b) => -0.9 - 0.01 * b),
+        referenceLogp_BC: columns(-1, 0),
+      },
+      trainer: { episodes, groupId_B, advantages: () => advantage_B },
+    });
+  };
+  assertEquals(await lacking(small([one], undefined)), ["4 setting", "8 batch", "11 setting"]);
+  // Two episodes of the same tokens move alike, whatever they earn.
+  const twins = small([{ ...one, reward: 1 }, { ...one, reward: 0 }], undefined);
+  const alike = {
+    ...twins,
+    update: async () => ({ ...await twins.update(), logp_BC: [-0.9, -0.9] }),
+  };
+  assertEquals(await lacking(alike), ["4 setting", "8 batch", "11 setting"]);
+  // Groups of one have no advantage to compare; that the trainer's mean is not 0 is its mistake.
+  const alone = small([{ ...one, problem: "p" }, { ...one, problem: "q" }], [0, 1]);
+  assertEquals(await violatedIds(alone), [4]);
+  // A gradient of 0 in one pass and not in parts is one that depends on the parts.
+  const parts = toyTrainer({
+    ...FLAT,
+    trainer: {
+      ...FLAT.trainer,
+      gradient: (kind) => Promise.resolve(kind === "one-pass" ? [0, 0] : [0, 1e-3]),
+    },
+  });
+  assertEquals(await violatedIds(parts), [6]);
+  // Nothing is the policy's.
+  const none = small([{ ...one, owners: [1, 1] }], undefined);
+  const empty = {
+    ...none,
+    lossInputs: async (pad: number) => ({
+      ...await none.lossInputs(pad),
+      mask_BC: Array(1 + pad).fill(0),
+      loss: 0,
+    }),
+  };
+  assertEquals(
+    await lacking(empty),
+    ["4 setting", "5 batch", "7 batch", "8 batch", "9 batch", "11 setting"],
+  );
+});

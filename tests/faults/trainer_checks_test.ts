@@ -108,3 +108,25 @@ gpuTest("runChecks() finds the same with a borrowed learner, and leaves it as it
   });
   assert(expected[7].value! > 0, "an update moved the weights");
 });
+
+gpuTest("runChecks() violates nothing where the first batch has no signal", async () => {
+  const bench = await openBench();
+  const flat: readonly (readonly [Partial<TrainConfig>, readonly number[]])[] = [
+    // One call cannot pass a test: every reward is 0.
+    [{ maxTurns: 1, problems: 2, groupSize: 2 }, [5, 6, 7, 8, 9, 11]],
+    [{ maxTurns: 1, problems: 1, groupSize: 2, algorithm: "rloo", klCoef: 0 }, [5, 6, 7, 8, 11]],
+    [{ maxTurns: 1, algorithm: "ppo", preset: "rl", episodes: 2 }, [5, 6, 7, 8, 9]],
+    [{ maxTurns: 1, algorithm: "reinforce", preset: "rl", episodes: 1 }, [5, 6, 8, 9]],
+    // The entropy bonus moves the policy without any advantage.
+    [{ maxTurns: 1, problems: 2, groupSize: 2, entropyCoef: 0.1 }, [8, 11]],
+    // The reward comes in the second minibatch only.
+    [{ maxTurns: 3, algorithm: "ppo", preset: "rl", episodes: 8, seed: 0 }, [7]],
+  ];
+  for (const [values, lacking] of flat) {
+    const results = await check(bench, undefined, values);
+    const what = JSON.stringify(values);
+    assertEquals(violated(results), [], what);
+    const ids = results.flatMap(({ id, lack }) => lack === "batch" ? [id] : []);
+    assertEquals(ids, lacking, what);
+  }
+});

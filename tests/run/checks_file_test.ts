@@ -19,7 +19,13 @@ const RESULT: CheckResult = {
 Deno.test("readChecks() gives what writeChecks() wrote, a value that is no number as null", () =>
   withFolder((folder) => {
     const path = `${folder}/checks.json`;
-    const apart: CheckResult = { ...RESULT, id: 9, value: null, verdict: "not-applicable" };
+    const apart: CheckResult = {
+      ...RESULT,
+      id: 9,
+      value: null,
+      verdict: "not-applicable",
+      lack: "setting",
+    };
     writeChecks(path, [RESULT, apart, { ...RESULT, value: NaN }]);
     assertEquals(readChecks(path), [RESULT, apart, { ...RESULT, value: null }]);
     const [key] = Object.keys(JSON.parse(Deno.readTextFileSync(path)).checks[0])
