@@ -10,7 +10,7 @@ export type LogValue = number | null;
  * A key, its number, and the number as the file spells it (with the quotes around it, if any), where that shows how it was
  * rounded: readers of text give it, those of binary forms and of JSON numbers do not.
  */
-export type LogEntry = readonly [key: string, value: LogValue, written?: string];
+export type LogEntry = readonly [key: string, value: LogValue, written?: string | undefined];
 
 /** Where a row begins, and what its step counts. */
 export interface RowPlace {

@@ -22,6 +22,18 @@ export function isBinary(head: Uint8Array): boolean {
   return encodingOf(head) === "utf-8" && head.includes(0);
 }
 
+/** Text of a stream of bytes, as it arrives; bytes that are no text become U+FFFD. */
+export async function* textPieces(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  let decoder: TextDecoder | undefined;
+  for await (const piece of bytes) {
+    decoder ??= new TextDecoder(encodingOf(piece));
+    const text = decoder.decode(piece, { stream: true });
+    if (text !== "") yield text;
+  }
+  const rest = decoder?.decode() ?? "";
+  if (rest !== "") yield rest;
+}
+
 /** Splits text into lines as it arrives. */
 class LineSplitter {
   #rest = "";
@@ -85,13 +97,10 @@ export async function* linesOf(
   name: string,
 ): AsyncGenerator<readonly TextLine[]> {
   const splitter = new LineSplitter(name);
-  let decoder: TextDecoder | undefined;
-  for await (const piece of bytes) {
-    decoder ??= new TextDecoder(encodingOf(piece));
-    const lines = splitter.take(decoder.decode(piece, { stream: true }));
+  for await (const text of textPieces(bytes)) {
+    const lines = splitter.take(text);
     if (lines.length > 0) yield lines;
   }
-  const last = decoder?.decode() ?? "";
-  const lines = [...(last === "" ? [] : splitter.take(last)), ...splitter.finish()];
+  const lines = splitter.finish();
   if (lines.length > 0) yield lines;
 }

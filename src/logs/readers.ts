@@ -1,0 +1,44 @@
+/** All forms of logs that are read. A new one is a file with a reader, and a line here. */
+import { type ConsoleForm, consoleReader } from "./console_reader.ts";
+import { consoleSearch } from "./console_search.ts";
+import { HF_CONSOLE } from "./hf_console.ts";
+import { JSON_LIST } from "./json_list.ts";
+import { JSONL } from "./jsonl.ts";
+import { NEMO_RL_CONSOLE } from "./nemo_rl_console.ts";
+import { OPENRLHF_CONSOLE } from "./openrlhf_console.ts";
+import { PRIME_RL_CONSOLE } from "./prime_rl_console.ts";
+import { PRIME_RL_JSONL } from "./prime_rl_jsonl.ts";
+import type { LogReader } from "./reader.ts";
+import { SKYRL_CONSOLE } from "./skyrl_console.ts";
+import { SLIME_CONSOLE } from "./slime_console.ts";
+import { SWIFT_JSONL } from "./swift_jsonl.ts";
+import { TINKER_JSONL } from "./tinker_jsonl.ts";
+import { TRAINER_STATE } from "./trainer_state.ts";
+import { VERL_CONSOLE } from "./verl_console.ts";
+import { VERL_JSONL } from "./verl_jsonl.ts";
+import { WANDB_JSONL } from "./wandb_jsonl.ts";
+
+/** Console logs. Where the head of a file holds rows of several, the first of them reads it. */
+const CONSOLE_FORMS: readonly ConsoleForm[] = [
+  VERL_CONSOLE,
+  SLIME_CONSOLE,
+  OPENRLHF_CONSOLE,
+  SKYRL_CONSOLE,
+  PRIME_RL_CONSOLE,
+  NEMO_RL_CONSOLE,
+  HF_CONSOLE,
+];
+
+/** The readers, in the order in which `agentrl formats` lists them. */
+export const LOG_READERS: readonly LogReader[] = [
+  TRAINER_STATE,
+  SWIFT_JSONL,
+  VERL_JSONL,
+  PRIME_RL_JSONL,
+  TINKER_JSONL,
+  WANDB_JSONL,
+  ...CONSOLE_FORMS.map(consoleReader),
+  JSONL,
+  JSON_LIST,
+  consoleSearch(CONSOLE_FORMS),
+];
