@@ -14,7 +14,7 @@ import {
 } from "../../src/rl/base_agent.ts";
 import { evaluateAgent } from "../../src/rollout/evaluate.ts";
 import { rolloutStats } from "../../src/rollout/rollout_stats.ts";
-import { requireFolderOf } from "../../src/files/atomic_file.ts";
+import { requireOutput } from "../../src/files/output.ts";
 import { writeCheckpoint } from "../../src/run/checkpoint.ts";
 import { stderrProgress } from "../../src/files/progress.ts";
 import { defineCommand } from "../command.ts";
@@ -80,7 +80,7 @@ export const command = defineCommand({
     if (kind === "untrained" && mix.length > 0) {
       throw new UserError("--mix has no effect on --kind untrained, which imitates nothing");
     }
-    requireFolderOf(out);
+    requireOutput(out);
     const { preset } = BASE_AGENTS[kind];
     const commands = await openCommands({ requireGpu });
     const gym = compileGym(openGym(), preset);

@@ -15,6 +15,7 @@ import type { Commands } from "../../src/gpu/commands.ts";
 import { compileGym } from "../../src/gym/compiled.ts";
 import { openGym } from "../../src/gym/gym.ts";
 import { asUserError } from "../../src/files/file_error.ts";
+import { readAgent } from "../../src/run/agent_file.ts";
 import { writeCheckpoint } from "../../src/run/checkpoint.ts";
 import { readJournal } from "../../src/files/journal.ts";
 import { exists } from "../../src/files/paths.ts";
@@ -44,7 +45,10 @@ async function baseFile(
 ): Promise<string> {
   const { out, checkpoint } = options;
   const path = checkpoint ?? `${out}/base.safetensors`;
-  if (checkpoint !== undefined || exists(path)) return path;
+  if (checkpoint !== undefined || exists(path)) {
+    readAgent(path); // Refused before any run begins.
+    return path;
+  }
   const gym = compileGym(openGym(), "rl");
   const { config, weights_W } = await agentOf(undefined, { commands, gym });
   try {

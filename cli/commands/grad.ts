@@ -11,6 +11,7 @@ import {
 } from "../../src/rl/named_losses.ts";
 import { packBatchFile, readBatchFile, requireGrids } from "../../src/run/batch_file.ts";
 import { readCheckpoint } from "../../src/run/checkpoint.ts";
+import { requireOutput } from "../../src/files/output.ts";
 import { writeTensorFile } from "../../src/files/tensor_file.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
@@ -77,6 +78,7 @@ export const command = defineCommand({
   },
   async run(flags) {
     refuseIdleFlags(flags);
+    requireOutput(flags.out, { inputs: [flags.checkpoint, flags.batch] });
     const { config, weights_W } = readCheckpoint(flags.checkpoint);
     const loss = NAMED_LOSSES[flags.loss];
     const grids = readBatchFile(flags.batch, config);

@@ -24,7 +24,7 @@ function describeSampling({ isSampledAlike }: Replay): string {
 }
 
 function describe(
-  { recorded, replay, changed, from, settings }: ReplayedStep,
+  { recorded, replay, changed, from, settings, isVerified }: ReplayedStep,
   options: { readonly replace: string | undefined; readonly adapter: string },
 ): string {
   const count = Object.keys(recorded).length - 1;
@@ -32,6 +32,7 @@ function describe(
     `Step ${recorded.step}, from ${from.path}${
       from.stepsBefore > 0 ? ` and ${from.stepsBefore} steps behind it` : ""
     }.`,
+    ...(isVerified ? [] : ["Unverified: a file that was read bears no SHA-256."]),
     describeSampling(replay),
   ];
   if (replay.differences.length === 0) {

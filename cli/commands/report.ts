@@ -1,6 +1,7 @@
 /** `agentrl report`: one HTML file about runs, experiments, failures and timings. */
 import { readContent } from "../../src/report/files/content.ts";
 import { writeReport } from "../../src/report/files/write_report.ts";
+import { requireOutput } from "../../src/files/output.ts";
 import { UserError } from "../../src/core/errors.ts";
 import { defineCommand } from "../command.ts";
 
@@ -16,6 +17,7 @@ export const command = defineCommand({
         "name what to show: folders of runs, of faults or of a lab, such as runs/grpo-seed0",
       );
     }
+    requireOutput(out, { inputs: paths });
     const sizeBytes = await writeReport(out, readContent(paths));
     return { document: { out, sizeBytes }, text: `${out} (${Math.ceil(sizeBytes / 1000)} KB)` };
   },

@@ -6,6 +6,7 @@ import { scoreEpisodes } from "../../src/rollout/score.ts";
 import { type BatchFile, readBatchFile } from "../../src/run/batch_file.ts";
 import { readCheckpoint } from "../../src/run/checkpoint.ts";
 import { scoreTensors } from "../../src/run/score_file.ts";
+import { requireOutput } from "../../src/files/output.ts";
 import { writeTensorFile } from "../../src/files/tensor_file.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
@@ -38,6 +39,7 @@ export const command = defineCommand({
     ...GPU_FLAGS,
   },
   async run({ checkpoint, batch: batchPath, out, temperature, logits, requireGpu }) {
+    requireOutput(out, { inputs: [checkpoint, batchPath] });
     const { config, weights_W } = readCheckpoint(checkpoint);
     const batch = readBatchFile(batchPath, config);
     const commands = await openCommands({ requireGpu });

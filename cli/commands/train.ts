@@ -1,6 +1,6 @@
 /** `agentrl train`: a training run in a folder, begun or resumed. */
 import { oneSentence } from "../../src/core/sentence.ts";
-import { asUserError } from "../../src/files/file_error.ts";
+import { MAX_JSON_BYTES, readText } from "../../src/files/read_file.ts";
 import { FAULT_NAMES, faultConfig, type FaultName } from "../../src/faults/faults.ts";
 import type { MetricsRow } from "../../src/rl/metrics.ts";
 import { type AlgorithmName, ALGORITHMS } from "../../src/rl/algorithms.ts";
@@ -28,12 +28,9 @@ import { formatInterval, formatRate } from "../stats_table.ts";
 const ALGORITHM_NAMES = Object.keys(ALGORITHMS) as AlgorithmName[];
 
 function readConfigFile(name: string | undefined): Pick<ConfigSources, "file"> {
-  if (name === undefined) return {};
-  try {
-    return { file: { name, text: Deno.readTextFileSync(name) } };
-  } catch (error) {
-    throw asUserError(error, `Cannot read ${name}`);
-  }
+  return name === undefined
+    ? {}
+    : { file: { name, text: readText(name, { maxBytes: MAX_JSON_BYTES }) } };
 }
 
 /** Settings of a fresh run. A base agent that cannot be read is refused before anything is written. */

@@ -4,24 +4,16 @@ import { HEALTHY_RUNS, healthyReference } from "../../src/faults/healthy_referen
 import { metricSeries } from "../../src/diagnose/metric_series.ts";
 import { type Cause, type Evidence, triage, type TriageReport } from "../../src/faults/triage.ts";
 import { TRIAGE_METRICS } from "../../src/faults/triage_rules.ts";
+import { requireOutput } from "../../src/files/output.ts";
 import { writeFileAtomic } from "../../src/files/atomic_file.ts";
-import { asUserError } from "../../src/files/file_error.ts";
 import { readChecks } from "../../src/run/checks_file.ts";
-import { readJournal } from "../../src/files/journal.ts";
-import { exists } from "../../src/files/paths.ts";
+import { rowsOf } from "../../src/files/journal.ts";
+import { exists, isFolder, namesIn } from "../../src/files/paths.ts";
 import { runPaths } from "../../src/run/run_directory.ts";
 import { writeJson } from "../../src/files/json.ts";
 import { measurementPage, measureTriage } from "../../src/run/triage_measure.ts";
 import { defineCommand, type Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";
-
-function isFolder(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch (error) {
-    throw asUserError(error, `Cannot read ${path}`);
-  }
-}
 
 /** The files of a run: a folder's metrics and verdicts, or one file of metrics. Nothing else is read. */
 function runFiles(run: string): { readonly metrics: string; readonly checks: string | undefined } {
@@ -70,7 +62,7 @@ function describeReport(report: TriageReport, run: string): string {
 
 function triageRun(run: string): Outcome {
   const { metrics: file, checks } = runFiles(run);
-  const metrics = metricSeries(readJournal(file), { names: TRIAGE_METRICS, source: file });
+  const metrics = metricSeries(rowsOf(file), { names: TRIAGE_METRICS, source: file });
   const report = triage({
     metrics,
     checks: checks === undefined ? undefined : readChecks(checks),
@@ -84,10 +76,15 @@ function triageRun(run: string): Outcome {
 }
 
 function measure(folder: string): Outcome {
+  const outputs = [`${folder}/healthy_reference.json`, `${folder}/triage_confusion.md`];
+  const inputs = namesIn(folder).filter((name) => /^faults-seed\d+$/.test(name));
+  for (const output of outputs) {
+    requireOutput(output, { inputs: inputs.map((name) => `${folder}/${name}`) });
+  }
   const measurement = measureTriage(folder);
   const page = measurementPage(measurement);
-  writeJson(`${folder}/healthy_reference.json`, measurement.reference);
-  writeFileAtomic(`${folder}/triage_confusion.md`, page);
+  writeJson(outputs[0], measurement.reference);
+  writeFileAtomic(outputs[1], page);
   const { withChecks, metricsOnly } = measurement;
   return { document: { withChecks, metricsOnly }, text: page };
 }

@@ -1,14 +1,10 @@
 /** The metrics of a run as columns, whoever wrote them, and the statistics that rules about them read. */
 import { UserError } from "../core/errors.ts";
+import { type Column, ColumnCollector } from "../core/columns.ts";
 import { mean, median } from "../core/statistics.ts";
 
-/** The values of one metric, in the order of their steps; steps that lack it are left out. */
-export interface Series {
-  /** The steps that have it, ascending. */
-  readonly steps: readonly number[];
-  /** Its value in each of them. */
-  readonly values: readonly number[];
-}
+/** The values of one metric, in the order of their steps, which ascend; steps that lack it are left out. */
+export type Series = Column;
 
 /** The metrics of a run. */
 export interface RunMetrics {
@@ -127,36 +123,38 @@ function stepOf(row: Readonly<Record<string, unknown>>, index: number, place: st
  *   metric is no finite number.
  */
 export function metricSeries(
-  rows: readonly Readonly<Record<string, unknown>>[],
+  rows: Iterable<Readonly<Record<string, unknown>>>,
   options: { readonly names: readonly string[]; readonly source: string },
 ): RunMetrics {
   const { names, source } = options;
-  if (rows.length === 0) throw new UserError(`Cannot use ${source}: it holds no row`);
-  const place = (index: number) => `${source}, row ${index + 1}`;
-  const steps = rows.map((row, index) => stepOf(row, index, place(index)));
-  const back = steps.findIndex((step, index) => index > 0 && step <= steps[index - 1]);
-  if (back >= 0) {
-    throw new UserError(
-      `Cannot use ${place(back)}: step ${steps[back]} follows step ${
-        steps[back - 1]
-      }, but steps must rise`,
-    );
+  const collector = new ColumnCollector();
+  for (const row of rows) {
+    const place = `${source}, row ${collector.rowCount + 1}`;
+    const step = stepOf(row, collector.rowCount, place);
+    const { lastStep = -1 } = collector;
+    if (step <= lastStep) {
+      throw new UserError(
+        `Cannot use ${place}: step ${step} follows step ${lastStep}, but steps must rise`,
+      );
+    }
+    collector.beginRow(step);
+    for (const name of names) {
+      if (Object.hasOwn(row, name)) collector.add(name, metricValue(row[name], name, place));
+    }
   }
-  const series = new Map<string, Series>();
-  for (const name of names) {
-    const present = rows.flatMap((row, index) => Object.hasOwn(row, name) ? [index] : []);
-    if (present.length === 0) continue;
-    series.set(name, {
-      steps: present.map((index) => steps[index]),
-      values: present.map((index) => metricValue(rows[index][name], name, place(index))),
-    });
-  }
-  if (series.size === 0) {
+  const { rowCount, lastStep } = collector;
+  if (lastStep === undefined) throw new UserError(`Cannot use ${source}: it holds no row`);
+  const columns = collector.columns();
+  if (columns.size === 0) {
     throw new UserError(
       `Cannot use ${source}: it holds none of the metrics ${names.join(", ")}`,
     );
   }
-  return { rowCount: rows.length, lastStep: steps[steps.length - 1], series };
+  const series = new Map(names.flatMap((name) => {
+    const column = columns.get(name);
+    return column ? [[name, column] as const] : [];
+  }));
+  return { rowCount, lastStep, series };
 }
 
 /** A series up to a step, to compare a run with a longer one; undefined where nothing is left. */

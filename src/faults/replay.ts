@@ -88,10 +88,17 @@ export interface Replay {
   readonly isSampledAlike: boolean | undefined;
 }
 
+/** True for the same bits; a record on disk has null for every number that was not finite. */
+function isSameMetric(recorded: unknown, replayed: number | undefined): boolean {
+  if (recorded === null) return replayed !== undefined && !Number.isFinite(replayed);
+  return Object.is(recorded, replayed);
+}
+
 /** The metrics in which two rows differ in any bit. */
 export function compareRows(recorded: MetricsRow, replayed: MetricsRow): MetricDifference[] {
   const names = new Set([...Object.keys(recorded), ...Object.keys(replayed)] as MetricName[]);
-  return [...names].filter((name) => !Object.is(recorded[name], replayed[name])).map((metric) => ({
+  const different = [...names].filter((name) => !isSameMetric(recorded[name], replayed[name]));
+  return different.map((metric) => ({
     metric,
     recorded: recorded[metric],
     replayed: replayed[metric],

@@ -1,6 +1,7 @@
 /** Triage: evaluates the rules on a run's metrics and verdicts, and ranks what may be wrong with it. Knows nothing else of the run. */
 import { type FaultName, FAULTS } from "./faults.ts";
 import { healthyRange, type HealthyReference } from "./healthy_reference.ts";
+import { ColumnCollector } from "../core/columns.ts";
 import type { CheckResult } from "../diagnose/invariants.ts";
 import { type RunMetrics, type Series, STATISTICS } from "../diagnose/metric_series.ts";
 import { type Rule, RULES, type Test, TIERS, UNLUCKY } from "./triage_rules.ts";
@@ -102,12 +103,16 @@ function seriesOf({ metric, per }: MetricTest, { metrics }: TriageInput): Series
   const own = metrics.series.get(metric);
   if (per === undefined || own === undefined) return own;
   const divisor = metrics.series.get(per);
-  const pairs = own.steps.flatMap((step, i) => {
-    const below = divisor?.values[divisor.steps.indexOf(step)];
-    return below ? [{ step, value: own.values[i] / below }] : [];
+  const collector = new ColumnCollector();
+  let at = 0; // Both ascend.
+  own.steps.forEach((step, i) => {
+    while (divisor !== undefined && divisor.steps[at] < step) at++;
+    const below = divisor?.steps[at] === step ? divisor.values[at] : 0;
+    if (!below) return;
+    collector.beginRow(step);
+    collector.add(metric, own.values[i] / below);
   });
-  if (pairs.length === 0) return undefined;
-  return { steps: pairs.map(({ step }) => step), values: pairs.map(({ value }) => value) };
+  return collector.columns().get(metric);
 }
 
 function boundOf({ bound, metric, statistic }: MetricTest, input: TriageInput): number | undefined {

@@ -1,7 +1,14 @@
 /** Files that appear whole or not at all: written under a temporary name in the same folder, synced, renamed. */
-import { dirname } from "node:path";
 import { asUserError } from "./file_error.ts";
-import { isFolder } from "./paths.ts";
+import { requireRegular } from "./read_file.ts";
+
+/** `NAME.UUID.tmp`, as {@linkcode writeFilePartsAtomic} makes them; group 1 is NAME. */
+const TEMPORARY_NAME = /^(.+)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
+
+/** The name that a temporary file was to get; undefined where no writer of this program made it. */
+export function temporaryFor(name: string): string | undefined {
+  return TEMPORARY_NAME.exec(name)?.[1];
+}
 
 function writeWhole(path: string, parts: Iterable<Uint8Array>): void {
   const file = Deno.openSync(path, { write: true, createNew: true });
@@ -17,16 +24,26 @@ function writeWhole(path: string, parts: Iterable<Uint8Array>): void {
   }
 }
 
+/** A rename would put a file in the place of a device or a pipe. */
+function requireReplaceable(path: string): void {
+  try {
+    requireRegular(Deno.statSync(path), `Cannot write ${path}`);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
 /**
  * Writes a file from parts so that readers, and a later start after a crash, see the old content or the new one and never a mixture.
  *
  * @param path Where the file goes; its folder must exist.
  * @param parts The content, piece by piece; where the iteration throws, nothing changes.
- * @throws {UserError} When the folder is missing or may not be written, or the disk is full.
+ * @throws {UserError} When the folder is missing or may not be written, the disk is full, or something else than a file is there.
  */
 export function writeFilePartsAtomic(path: string, parts: Iterable<Uint8Array>): void {
   const temporary = `${path}.${crypto.randomUUID()}.tmp`;
   try {
+    requireReplaceable(path);
     writeWhole(temporary, parts);
     Deno.renameSync(temporary, path);
   } catch (error) {
@@ -40,26 +57,11 @@ export function writeFilePartsAtomic(path: string, parts: Iterable<Uint8Array>):
  *
  * @param path Where the file goes; its folder must exist.
  * @param content Text (written as UTF-8) or bytes.
- * @throws {UserError} When the folder is missing or may not be written, or the disk is full.
+ * @throws {UserError} As {@linkcode writeFilePartsAtomic}.
  */
 export function writeFileAtomic(path: string, content: string | Uint8Array): void {
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
   writeFilePartsAtomic(path, [bytes]);
-}
-
-/**
- * Refuses a path whose folder is missing, before the work whose result shall be written there.
- *
- * @param path Where a file shall go.
- * @throws {UserError} When its folder is missing, or the path is a folder itself.
- */
-export function requireFolderOf(path: string): void {
-  try {
-    if (!Deno.statSync(dirname(path)).isDirectory) throw new Deno.errors.NotADirectory();
-    if (isFolder(path)) throw new Deno.errors.IsADirectory();
-  } catch (error) {
-    throw asUserError(error, `Cannot write ${path}`);
-  }
 }
 
 function removeIfThere(path: string): void {

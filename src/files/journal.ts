@@ -1,89 +1,166 @@
 /** Append-only JSONL: one JSON object a line, flushed a row at a time; a half-written last line is tolerated. */
 import { UserError } from "../core/errors.ts";
-import { writeFilePartsAtomic } from "./atomic_file.ts";
 import { asUserError } from "./file_error.ts";
-import { exists } from "./paths.ts";
+import { fillFrom, formatBytes, openRegularFile, requireRegular } from "./read_file.ts";
+import { infoOf } from "./paths.ts";
 
 /** One row: an object of JSON values. */
 export type JournalRow = Readonly<Record<string, unknown>>;
 
+/** A row and where its line lies in the file, in bytes; `end` is behind its line feed. */
+export interface PlacedRow {
+  readonly row: JournalRow;
+  readonly begin: number;
+  readonly end: number;
+}
+
 const LINE_FEED = 10;
 
-/** Lines of a file as bytes, without their line feeds; `complete` is false for a last line that lacks one. */
-function* splitLines(bytes: Uint8Array): Generator<{ line: Uint8Array; complete: boolean }> {
-  for (let start = 0; start < bytes.length;) {
-    const end = bytes.indexOf(LINE_FEED, start);
-    if (end < 0) {
-      yield { line: bytes.subarray(start), complete: false };
-      return;
+/** A million full rows are 0.7 GB; a file of several times that is no journal that one look can take in. */
+const MAX_BYTES = 2 * 2 ** 30;
+
+/** An episode of the longest prompts is a line of some kilobytes. */
+const MAX_LINE_BYTES = 16 * 2 ** 20;
+
+/** Bytes read at once. */
+const CHUNK_BYTES = 2 ** 18;
+
+interface Line {
+  /** Without its line feed; valid until the next line is asked for. */
+  readonly bytes: Uint8Array;
+  /** False for a last line that lacks its line feed. */
+  readonly isComplete: boolean;
+  readonly begin: number;
+}
+
+/** The lines of a file, read piece by piece: a journal may be larger than the memory. */
+function* readLines(path: string, maxBytes: number): Generator<Line> {
+  const { file } = openRegularFile(path, { maxBytes });
+  try {
+    let buffer = new Uint8Array(CHUNK_BYTES);
+    let [begin, end, offset] = [0, 0, 0]; // What is not yet handed out, and where the buffer begins in the file.
+    for (;;) {
+      // Only the new bytes may hold a line feed.
+      const filled = fillFrom(file, buffer.subarray(end));
+      for (let from = end, limit = end + filled.length;;) {
+        const at = buffer.subarray(0, limit).indexOf(LINE_FEED, from);
+        if (at < 0) break;
+        yield { bytes: buffer.subarray(begin, at), isComplete: true, begin: offset + begin };
+        begin = from = at + 1;
+      }
+      end += filled.length;
+      if (filled.length === 0) break;
+      if (end - begin > MAX_LINE_BYTES) {
+        throw new UserError(
+          `Cannot read ${path}: a line holds more than ${formatBytes(MAX_LINE_BYTES)}`,
+        );
+      }
+      const rest = buffer.subarray(begin, end);
+      const next = rest.length > buffer.length / 2 ? new Uint8Array(2 * buffer.length) : buffer;
+      next.set(rest); // Within one buffer this is a move.
+      [buffer, offset, begin, end] = [next, offset + begin, 0, rest.length];
     }
-    yield { line: bytes.subarray(start, end), complete: true };
-    start = end + 1;
+    if (end > begin) {
+      yield { bytes: buffer.subarray(begin, end), isComplete: false, begin: offset + begin };
+    }
+  } catch (error) {
+    throw asUserError(error, `Cannot read ${path}`);
+  } finally {
+    file.close();
   }
 }
 
-/** The row in a line of JSONL. @throws {SyntaxError | TypeError} When the line is no JSON object, or no UTF-8. */
-function parseRow(line: Uint8Array): JournalRow {
-  const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(line));
+/** The row in a line of JSONL. @throws {SyntaxError | TypeError} When the line is not a JSON object, or not UTF-8. */
+function parseRow(line: Uint8Array, decoder: TextDecoder): JournalRow {
+  const value: unknown = JSON.parse(decoder.decode(line));
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new SyntaxError("the line holds no JSON object");
+    throw new SyntaxError("the line is not a JSON object");
   }
   return value as JournalRow;
 }
 
-function readBytes(path: string): Uint8Array {
-  try {
-    return Deno.readFileSync(path);
-  } catch (error) {
-    throw asUserError(error, `Cannot read ${path}`);
+const newDecoder = () => new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * The rows of a JSONL file, one at a time.
+ *
+ * @param path The file.
+ * @param options.maxBytes A larger file is refused (default 2 GiB).
+ * @yields Rows in order. A half-written last line is left out: its writer was stopped within it.
+ * @throws {UserError} When the file cannot be read, is no regular file or too large, or another line is not a JSON object.
+ */
+export function* journalRows(
+  path: string,
+  { maxBytes = MAX_BYTES }: { readonly maxBytes?: number } = {},
+): Generator<PlacedRow> {
+  const decoder = newDecoder();
+  let number = 0;
+  for (const { bytes, isComplete, begin } of readLines(path, maxBytes)) {
+    number++;
+    let row: JournalRow;
+    try {
+      row = parseRow(bytes, decoder);
+    } catch (error) {
+      // The writer was stopped within its last row. (No part of a row is a row: only its last byte closes the object.)
+      if (!isComplete) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new UserError(`Cannot read ${path}: line ${number} is not a row of JSONL (${reason})`);
+    }
+    yield { row, begin, end: begin + bytes.length + Number(isComplete) };
   }
 }
 
-/** Rows with the bytes of their lines, without a half-written last one. */
-function* parseLines(path: string): Generator<{ row: JournalRow; line: Uint8Array }> {
-  let number = 0;
-  for (const { line, complete } of splitLines(readBytes(path))) {
-    number++;
-    try {
-      yield { row: parseRow(line), line };
-    } catch (error) {
-      // The writer was stopped within its last row. (No part of a row is a row: only its last byte closes the object.)
-      if (!complete) return;
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new UserError(`Cannot read ${path}: line ${number} is no row of JSONL (${reason})`);
-    }
-  }
+/** {@linkcode journalRows} without their places. */
+export function* rowsOf(
+  path: string,
+  options: { readonly maxBytes?: number } = {},
+): Generator<JournalRow> {
+  for (const { row } of journalRows(path, options)) yield row;
 }
 
 /**
  * Reads all rows of a JSONL file.
  *
  * @param path The file.
- * @returns The rows in order. A half-written last line is left out: its writer was stopped within it.
- * @throws {UserError} When the file cannot be read or another line is no JSON object.
+ * @returns The rows in order, as {@linkcode journalRows} yields them.
+ * @throws {UserError} As {@linkcode journalRows}.
  */
 export function readJournal(path: string): JournalRow[] {
-  return Array.from(parseLines(path), ({ row }) => row);
+  return [...rowsOf(path)];
+}
+
+/** The last row; undefined where there is none. @throws {UserError} As {@linkcode journalRows}. */
+export function lastRow(path: string): JournalRow | undefined {
+  let last: JournalRow | undefined;
+  for (const row of rowsOf(path, { maxBytes: Infinity })) last = row;
+  return last;
 }
 
 /**
- * Drops the rows from a step on, so that a resumed run can write them anew: the rest goes to a temporary file that takes the name of
- * the old one. Rows that stay keep their bytes; a half-written last line goes.
+ * Cuts a journal off, so that a resumed run can write the rows behind anew. Rows that stay keep their bytes.
  *
- * @param path A journal whose rows have an integer `step`; where it is missing nothing happens.
- * @param step The first step to drop.
- * @throws {UserError} When the file cannot be read or written, or a row has no integer `step`.
+ * @param path A journal; where it is missing nothing happens.
+ * @param sizeBytes What stays: the end of a row.
+ * @throws {UserError} When the file cannot be written.
  */
-export function dropRowsFrom(path: string, step: number): void {
-  if (!exists(path)) return;
-  const kept: Uint8Array[] = [];
-  for (const { row, line } of parseLines(path)) {
-    if (!Number.isInteger(row.step)) {
-      throw new UserError(`Cannot resume ${path}: a row has no integer "step"`);
-    }
-    if (Number(row.step) < step) kept.push(line, Uint8Array.of(LINE_FEED));
+export function cutJournal(path: string, sizeBytes: number): void {
+  const info = infoOf(path);
+  if (info === undefined || info.size <= sizeBytes) return;
+  try {
+    Deno.truncateSync(path, sizeBytes);
+  } catch (error) {
+    throw asUserError(error, `Cannot write ${path}`);
   }
-  writeFilePartsAtomic(path, kept);
+}
+
+/** A row as its line, line feed included. Numbers that are not finite become null. */
+function lineOf(row: JournalRow): string {
+  return `${JSON.stringify(row)}\n`;
+}
+
+/** Rows as the text of a journal. */
+export function journalText(rows: readonly JournalRow[]): string {
+  return rows.map(lineOf).join("");
 }
 
 /** A JSONL file that is open for appending. */
@@ -100,28 +177,40 @@ export class Journal {
   constructor(path: string) {
     this.#path = path;
     try {
+      const info = infoOf(path);
+      if (info !== undefined) requireRegular(info, `Cannot open ${path}`);
       this.#file = Deno.openSync(path, { read: true, write: true, create: true });
-      const bytes = Deno.readFileSync(path);
-      const end = bytes.lastIndexOf(LINE_FEED) + 1;
-      if (end === bytes.length) this.#file.seekSync(0, Deno.SeekMode.End);
-      else this.#repairLastLine(bytes.subarray(end), end);
+      this.#repairLastLine();
     } catch (error) {
       throw asUserError(error, `Cannot open ${path}`);
     }
   }
 
+  /** The bytes behind the last line feed. */
+  #lastLine(sizeBytes: number): Uint8Array {
+    for (let length = Math.min(CHUNK_BYTES, sizeBytes);; length = Math.min(2 * length, sizeBytes)) {
+      this.#file.seekSync(sizeBytes - length, Deno.SeekMode.Start);
+      const tail = fillFrom(this.#file, new Uint8Array(length));
+      const at = tail.lastIndexOf(LINE_FEED);
+      if (at >= 0 || length === sizeBytes) return tail.subarray(at + 1);
+    }
+  }
+
   /** Ends a last line that lacks only its line feed, and cuts off a half-written one. */
-  #repairLastLine(line: Uint8Array, startBytes: number): void {
-    let isRow = true;
+  #repairLastLine(): void {
+    const { size } = this.#file.statSync();
+    const line = this.#lastLine(size);
+    this.#file.seekSync(0, Deno.SeekMode.End);
+    if (line.length === 0) return;
     try {
-      parseRow(line);
+      parseRow(line, newDecoder());
     } catch (error) {
       if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
-      isRow = false;
+      this.#file.truncateSync(size - line.length);
+      this.#file.seekSync(0, Deno.SeekMode.End);
+      return;
     }
-    if (!isRow) this.#file.truncateSync(startBytes);
-    this.#file.seekSync(0, Deno.SeekMode.End);
-    if (isRow) this.#file.writeSync(Uint8Array.of(LINE_FEED));
+    this.#file.writeSync(Uint8Array.of(LINE_FEED));
   }
 
   /**
@@ -131,7 +220,7 @@ export class Journal {
    * @throws {UserError} When the disk is full.
    */
   append(row: JournalRow): void {
-    let rest: Uint8Array = new TextEncoder().encode(`${JSON.stringify(row)}\n`);
+    let rest: Uint8Array = new TextEncoder().encode(lineOf(row));
     try {
       while (rest.length > 0) rest = rest.subarray(this.#file.writeSync(rest));
     } catch (error) {
@@ -139,9 +228,17 @@ export class Journal {
     }
   }
 
-  /** Waits until every row is on disk, so that a checkpoint written next never is ahead of its journal after a power cut. */
+  /**
+   * Waits until every row is on disk, so that a checkpoint written next never is ahead of its journal after a power cut.
+   *
+   * @throws {UserError} When the disk is full or failing: some file systems say so only now.
+   */
   sync(): void {
-    this.#file.syncSync();
+    try {
+      this.#file.syncSync();
+    } catch (error) {
+      throw asUserError(error, `Cannot append to ${this.#path}`);
+    }
   }
 
   /** Closes the file. */

@@ -1,7 +1,7 @@
 /** JSON files, whole or not at all. */
 import { UserError } from "../core/errors.ts";
 import { writeFileAtomic } from "./atomic_file.ts";
-import { asUserError } from "./file_error.ts";
+import { MAX_JSON_BYTES, readText } from "./read_file.ts";
 
 /**
  * Writes a JSON file, whole or not at all.
@@ -18,21 +18,18 @@ export function writeJson(path: string, value: unknown): void {
  * Reads a JSON file.
  *
  * @param path The file.
- * @returns Its content, unchecked: parse it with a schema.
- * @throws {UserError} When it cannot be read or is no JSON.
+ * @returns Its content, unchecked: hold it to a schema.
+ * @throws {UserError} When it cannot be read, is larger than 64 MiB, or is not valid JSON.
  */
 export function readJson(path: string): unknown {
-  let text: string;
-  try {
-    text = Deno.readTextFileSync(path);
-  } catch (error) {
-    throw asUserError(error, `Cannot read ${path}`);
-  }
+  const text = readText(path, { maxBytes: MAX_JSON_BYTES });
   try {
     return JSON.parse(text);
   } catch (error) {
     throw new UserError(
-      `Cannot read ${path}: it is no JSON (${error instanceof Error ? error.message : error})`,
+      `Cannot read ${path}: it is not valid JSON (${
+        error instanceof Error ? error.message : error
+      })`,
     );
   }
 }

@@ -21,6 +21,9 @@ const VALUE_BYTES = 4;
 /** The header's length comes first, as a little-endian 64-bit integer. */
 const LENGTH_BYTES = 8;
 
+/** The bytes that say how long the header is, and the first of the header. */
+export const SAFETENSORS_START_BYTES = LENGTH_BYTES + 1;
+
 /** A header of 16 MiB describes some 200,000 tensors; a longer one is damage or an attack on the reader's memory. */
 const MAX_HEADER_BYTES = 16 * 2 ** 20;
 
@@ -35,6 +38,10 @@ interface TensorEntry {
 }
 
 type Refuse = (reason: string) => UserError;
+
+function refuser(fileName: string): Refuse {
+  return (reason) => new UserError(`Cannot read ${fileName}: ${reason}`);
+}
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -80,34 +87,49 @@ function findDuplicateKey(json: string): string | undefined {
   return undefined;
 }
 
-function parseHeader(bytes: Uint8Array, refuse: Refuse): Readonly<Record<string, unknown>> {
-  if (bytes.length < LENGTH_BYTES + 2) {
-    throw refuse(`it holds ${bytes.length} bytes, too few for a safetensors file`);
+/**
+ * Where the header of a safetensors file ends, judged before any of it is parsed.
+ *
+ * @param start The first bytes of the file; {@linkcode SAFETENSORS_START_BYTES} of them are looked at.
+ * @param options.fileName What error sentences call it.
+ * @param options.sizeBytes Bytes of the whole file.
+ * @returns The offset of the first byte behind the header.
+ * @throws {UserError} When it is no safetensors file, or its header is longer than the file or than 16 MiB.
+ */
+export function headerEnd(
+  start: Uint8Array,
+  { fileName, sizeBytes }: { readonly fileName: string; readonly sizeBytes: number },
+): number {
+  const refuse = refuser(fileName);
+  if (sizeBytes < LENGTH_BYTES + 2 || start.length <= LENGTH_BYTES) {
+    throw refuse(`it holds ${sizeBytes} bytes, too few for a safetensors file`);
   }
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const headerBytes = view.getBigUint64(0, true);
-  const startsAsJson = bytes[LENGTH_BYTES] === "{".charCodeAt(0);
-  if (!startsAsJson) throw refuse("it is no safetensors file (no JSON header after 8 bytes)");
+  const headerBytes = new DataView(start.buffer, start.byteOffset).getBigUint64(0, true);
+  if (start[LENGTH_BYTES] !== "{".charCodeAt(0)) {
+    throw refuse("it is not a safetensors file (no JSON header after 8 bytes)");
+  }
   if (headerBytes > MAX_HEADER_BYTES) {
     throw refuse(`its header claims ${headerBytes} bytes; at most ${MAX_HEADER_BYTES} are allowed`);
   }
-  const headerEnd = LENGTH_BYTES + Number(headerBytes);
-  if (headerEnd > bytes.length) {
-    throw refuse(
-      `it is truncated: its header needs ${headerEnd} bytes, the file holds ${bytes.length}`,
-    );
+  const end = LENGTH_BYTES + Number(headerBytes);
+  if (end > sizeBytes) {
+    throw refuse(`it is truncated: its header needs ${end} bytes, the file holds ${sizeBytes}`);
   }
+  return end;
+}
+
+function parseHeader(headerBytes: Uint8Array, refuse: Refuse): Readonly<Record<string, unknown>> {
   let header: unknown;
   let json: string;
   try {
-    json = new TextDecoder("utf-8", { fatal: true }).decode(
-      bytes.subarray(LENGTH_BYTES, headerEnd),
-    );
+    json = new TextDecoder("utf-8", { fatal: true }).decode(headerBytes);
     header = JSON.parse(json);
   } catch (error) {
-    throw refuse(`its header is no JSON (${error instanceof Error ? error.message : error})`);
+    throw refuse(
+      `its header is not valid JSON (${error instanceof Error ? error.message : error})`,
+    );
   }
-  if (!isRecord(header)) throw refuse("its header is no JSON object");
+  if (!isRecord(header)) throw refuse("its header is not a JSON object");
   const duplicate = findDuplicateKey(json);
   if (duplicate !== undefined) throw refuse(`its header holds ${show(duplicate)} twice`);
   return header;
@@ -167,6 +189,37 @@ function checkCoverage(entries: readonly TensorEntry[], dataBytes: number, refus
   }
 }
 
+/** What the header says, held to the size of the file. */
+interface Layout {
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly entries: readonly TensorEntry[];
+  /** Where the data begin, in bytes. */
+  readonly dataStart: number;
+}
+
+/**
+ * Parses the header of a safetensors file, so that one that cannot be right is refused before its data are read.
+ *
+ * @param start The file's first bytes, at least to the end of its header.
+ * @param options.fileName What error sentences call it.
+ * @param options.sizeBytes Bytes of the whole file.
+ * @throws {UserError} As {@linkcode parseSafetensors}.
+ */
+export function parseLayout(
+  start: Uint8Array,
+  { fileName, sizeBytes }: { readonly fileName: string; readonly sizeBytes: number },
+): Layout {
+  const refuse = refuser(fileName);
+  const dataStart = headerEnd(start, { fileName, sizeBytes });
+  const header = parseHeader(start.subarray(LENGTH_BYTES, dataStart), refuse);
+  const metadata = parseMetadata(header.__metadata__, refuse);
+  const entries = Object.entries(header)
+    .filter(([name]) => name !== "__metadata__")
+    .map(([name, value]) => parseEntry(name, value, refuse));
+  checkCoverage(entries, sizeBytes - dataStart, refuse);
+  return { metadata, entries, dataStart };
+}
+
 /**
  * Parses a safetensors file. On hosts with little-endian numbers only (all that run WebGPU).
  *
@@ -177,16 +230,11 @@ function checkCoverage(entries: readonly TensorEntry[], dataBytes: number, refus
  * than F32 and I32, a shape that disagrees with the size, or offsets that overlap, leave holes or point outside.
  */
 export function parseSafetensors(bytes: Uint8Array<ArrayBuffer>, fileName: string): TensorFile {
-  const refuse: Refuse = (reason) => new UserError(`Cannot read ${fileName}: ${reason}`);
-  const header = parseHeader(bytes, refuse);
-  const metadata = parseMetadata(header.__metadata__, refuse);
-  const entries = Object.entries(header)
-    .filter(([name]) => name !== "__metadata__")
-    .map(([name, value]) => parseEntry(name, value, refuse));
-  const headerBytes = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
-  const data = bytes.subarray(LENGTH_BYTES + headerBytes);
-  checkCoverage(entries, data.length, refuse);
-
+  const { metadata, entries, dataStart } = parseLayout(bytes, {
+    fileName,
+    sizeBytes: bytes.length,
+  });
+  const data = bytes.subarray(dataStart);
   const tensors = new Map<string, Tensor>();
   for (const { name, dtype, shape, begin, end } of entries) {
     const isAligned = (data.byteOffset + begin) % VALUE_BYTES === 0;

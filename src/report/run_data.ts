@@ -1,8 +1,9 @@
 /** A run as the report shows it. */
+import { type Column, ColumnCollector } from "../core/columns.ts";
 import { UserError } from "../core/errors.ts";
 import type { CheckResult } from "../diagnose/invariants.ts";
 import type { RunSettings } from "../run/run_settings.ts";
-import type { Point } from "./downsample.ts";
+import { downsample, type Point } from "./downsample.ts";
 
 /** A sampled episode. */
 export interface EpisodeData {
@@ -35,41 +36,66 @@ export interface RunData {
   /** (step, value) by metric, in the order of the first row; a value that was not finite is NaN. */
   readonly metrics: ReadonlyMap<string, readonly Point[]>;
   readonly checks: readonly CheckResult[];
+  /** Of the steps that are shown. */
   readonly episodes: readonly EpisodeData[];
   readonly checkpoints: readonly number[];
   readonly recorded: readonly RecordedStepData[];
 }
 
-/** Metrics by name from rows of them; `source` is what error sentences call them. */
-export function metricsOf(rows: readonly Readonly<Record<string, unknown>>[], source: string) {
-  const metrics = new Map<string, Point[]>();
-  for (const [index, { step = index, ...values }] of rows.entries()) {
+/** More points of a metric than any chart shows; of a longer run the ends and the extremes stay. */
+const MAX_POINTS = 20_000;
+
+/** Points at the end that stay as they are: means of the last steps are taken from them. */
+const LAST_POINTS = 8;
+
+function pointsOf({ steps, values }: Column): readonly Point[] {
+  const points = values.map((value, i): Point => [steps[i], value]);
+  if (points.length <= MAX_POINTS) return points;
+  const early = downsample(points.slice(0, -LAST_POINTS), MAX_POINTS - LAST_POINTS);
+  return [...early, ...points.slice(-LAST_POINTS)];
+}
+
+/**
+ * Metrics by name from rows of them.
+ *
+ * @param rows One a step; without a `step` they count from 0.
+ * @param source What error sentences call them.
+ * @throws {UserError} When there is no row, or a step is no number.
+ */
+export function metricsOf(rows: Iterable<Readonly<Record<string, unknown>>>, source: string) {
+  const collector = new ColumnCollector();
+  for (const { step = collector.rowCount, ...values } of rows) {
     if (typeof step !== "number") {
       throw new UserError(
-        `Cannot use ${source}, row ${index + 1}: step is ${
+        `Cannot use ${source}, row ${collector.rowCount + 1}: step is ${
           JSON.stringify(step)
         }, but must be a number`,
       );
     }
-    for (const [name, value] of Object.entries(values)) {
+    collector.beginRow(step);
+    for (const name in values) {
+      const value = values[name];
       // null stands for what is not finite. Texts and lists are notes of other programs.
-      if (typeof value !== "number" && value !== null) continue;
-      const points = metrics.get(name) ?? [];
-      points.push([step, value ?? NaN]);
-      metrics.set(name, points);
+      if (typeof value === "number" || value === null) collector.add(name, value ?? NaN);
     }
   }
-  return { stepCount: rows.length, metrics };
+  const { rowCount: stepCount } = collector;
+  if (stepCount === 0) throw new UserError(`Cannot use ${source}: it holds no row`);
+  const columns = collector.columns();
+  return {
+    stepCount,
+    metrics: new Map(Array.from(columns, ([name, column]) => [name, pointsOf(column)] as const)),
+  };
 }
 
 /**
  * A run of which nothing but its metrics is known.
  *
  * @param rows One a step; without a `step` they count from 0.
- * @throws {UserError} When a step is no number.
+ * @throws {UserError} As {@linkcode metricsOf}.
  */
 export function runOfRows(
-  rows: readonly Readonly<Record<string, unknown>>[],
+  rows: Iterable<Readonly<Record<string, unknown>>>,
   { name, path }: { readonly name: string; readonly path: string },
 ): RunData {
   const none = { settings: undefined, checks: [], episodes: [], checkpoints: [], recorded: [] };

@@ -81,8 +81,9 @@ function advantagesOf(episodes: readonly EpisodeData[], run: RunData): Float64Ar
   const algorithm = ALGORITHMS[name];
   if (!algorithm.grouped) return undefined;
   const groupId_B = episodes.map(({ group }) => group);
-  const isWhole = groupId_B.every((id) => groupId_B.filter((other) => other === id).length > 1);
-  if (!isWhole) return undefined;
+  const sizes = new Map<number, number>();
+  groupId_B.forEach((id) => sizes.set(id, (sizes.get(id) ?? 0) + 1));
+  if ([...sizes.values()].includes(1)) return undefined;
   const rewards_B = episodes.map(({ reward }) => reward);
   return algorithm.advantage({ rewards_B, groupId_B, baseline: 0, advantageEps }).advantage_B;
 }
@@ -92,16 +93,24 @@ function stepTranscripts(run: RunData, step: number): Html {
   const episodes = run.episodes.filter((episode) => episode.step === step);
   const advantage_B = advantagesOf(episodes, run);
   const entries = episodes.map((episode, b) => ({ episode, advantage: advantage_B?.[b] }));
-  const interest = ({ episode: { group } }: typeof entries[number]) => {
-    const rewards = episodes.filter((other) => other.group === group).map(({ reward }) => reward);
-    return new Set(rewards).size;
-  };
+  const rewardsOf = new Map<number, Set<number>>();
+  episodes.forEach(({ group, reward }) => {
+    rewardsOf.set(group, (rewardsOf.get(group) ?? new Set()).add(reward));
+  });
+  const interest = ({ episode: { group } }: typeof entries[number]) =>
+    rewardsOf.get(group)?.size ?? 0;
   const shown = advantage_B ? entries.toSorted((a, b) => interest(b) - interest(a)) : entries;
   const rows = shown.slice(0, EPISODES_SHOWN).map(({ episode, advantage }) =>
     episodeRow(episode, advantage)
   );
   const count = `${Math.min(EPISODES_SHOWN, episodes.length)} of ${episodes.length} episodes`;
   return html`<details class="transcripts"><summary>Step ${step}: ${count}</summary>${rows}</details>`;
+}
+
+/** The first, the middle and the last of some steps. */
+export function shownSteps<T>(steps: readonly T[]): ReadonlySet<T> {
+  const places = [0, Math.floor(steps.length / 2), steps.length - 1];
+  return new Set(steps.length === 0 ? [] : places.map((place) => steps[place]));
 }
 
 /**
@@ -113,7 +122,7 @@ function stepTranscripts(run: RunData, step: number): Html {
 export function transcripts(run: RunData): Html {
   const steps = [...new Set(run.episodes.map(({ step }) => step))];
   if (steps.length === 0) return NOTHING;
-  const chosen = new Set([steps[0], steps[Math.floor(steps.length / 2)], steps[steps.length - 1]]);
+  const chosen = shownSteps(steps);
   return html`
     <p
       class="key note">Written by the <span class="token prompt">prompt</span>, the <span class="token policy">policy</span>

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { UserError } from "../core/errors.ts";
 import { suggestName } from "../core/nearest.ts";
+import { describeRule } from "../core/schema.ts";
 import { BASELINE_DECAY, GROUP_STD_EPS } from "../equations/advantage.ts";
 import { AGGREGATION_MODES, type AggregationMode } from "../equations/aggregate.ts";
 import { type AlgorithmName, ALGORITHMS } from "./algorithms.ts";
@@ -201,7 +202,9 @@ function parseFile(file: ConfigSources["file"]): Values {
     value = JSON.parse(file.text);
   } catch (error) {
     throw new UserError(
-      `Cannot use ${file.name}: it is no JSON (${error instanceof Error ? error.message : error})`,
+      `Cannot use ${file.name}: it is not valid JSON (${
+        error instanceof Error ? error.message : error
+      })`,
     );
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
@@ -226,23 +229,6 @@ function parseSet(set: string): readonly [string, unknown] {
   }
 }
 
-/** What a value must be, as the end of a sentence. */
-function describeRule(issue: z.core.$ZodIssue): string {
-  switch (issue.code) {
-    case "too_big":
-      return `must be ${issue.inclusive ? "at most" : "below"} ${issue.maximum}`;
-    case "too_small":
-      return `must be ${issue.inclusive ? "at least" : "above"} ${issue.minimum}`;
-    case "invalid_type":
-      if (issue.expected === "int") return "must be an integer";
-      return `must be a ${issue.expected === "number" ? "finite number" : issue.expected}`;
-    case "invalid_value":
-      return `must be one of ${issue.values.join(", ")}`;
-    default:
-      return `is refused (${issue.message})`;
-  }
-}
-
 function describeIssue(issue: z.core.$ZodIssue, values: Values): string {
   if (issue.code === "unrecognized_keys") {
     const known = Object.keys(trainSchema.shape);
@@ -253,9 +239,8 @@ function describeIssue(issue: z.core.$ZodIssue, values: Values): string {
   // The size of a list is a rule about the list itself; the rules about its items have an index.
   if (typeof index === "number" && Array.isArray(found)) found = found[index];
   const name = typeof index === "number" ? `${String(key)}[${index}]` : String(key);
-  const size = "origin" in issue && issue.origin === "array" ? " items" : "";
   const shown = typeof found === "number" ? String(found) : JSON.stringify(found);
-  return `${name} is ${shown} but ${describeRule(issue)}${size}`;
+  return `${name} is ${shown} but ${describeRule(issue)}`;
 }
 
 function checkTogether(config: TrainConfig): void {

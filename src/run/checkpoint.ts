@@ -2,8 +2,8 @@
 import { UserError } from "../core/errors.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { fromTensors, inferConfig, toTensors } from "../model/parameters.ts";
-import type { Tensor, TensorFile } from "../model/safetensors.ts";
-import { readTensorFile, writeTensorFile } from "../files/tensor_file.ts";
+import type { Tensor } from "../model/safetensors.ts";
+import { type ReadTensorFile, readTensorFile, writeTensorFile } from "../files/tensor_file.ts";
 
 /** What a checkpoint holds. */
 export interface Checkpoint {
@@ -17,6 +17,8 @@ export interface Checkpoint {
   readonly moments?: Moments;
   /** JSON values that a resumed run needs. Unchecked when read: its reader parses it with a schema. */
   readonly state?: Readonly<Record<string, unknown>>;
+  /** Of a file that was read: true where its SHA-256 was right, false where it bears none. */
+  readonly isVerified?: boolean;
 }
 
 /** Adam's moments as flat arrays, the first and the second one. */
@@ -80,7 +82,7 @@ export function readCheckpoint(path: string): Checkpoint {
   }
 }
 
-function parseCheckpoint({ tensors, metadata }: TensorFile): Checkpoint {
+function parseCheckpoint({ tensors, metadata, isVerified }: ReadTensorFile): Checkpoint {
   const { format_version: version = FORMAT_VERSION } = metadata;
   if (version !== FORMAT_VERSION) {
     throw new UserError(
@@ -107,6 +109,7 @@ function parseCheckpoint({ tensors, metadata }: TensorFile): Checkpoint {
       ],
     }),
     ...(metadata.state !== undefined && { state: parseState(metadata.state) }),
+    isVerified,
   };
 }
 
@@ -122,11 +125,11 @@ function parseState(text: string): Readonly<Record<string, unknown>> {
     value = JSON.parse(text);
   } catch (error) {
     throw new UserError(
-      `its metadata "state" is no JSON (${error instanceof Error ? error.message : error})`,
+      `its metadata "state" is not valid JSON (${error instanceof Error ? error.message : error})`,
     );
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     return value as Readonly<Record<string, unknown>>;
   }
-  throw new UserError('its metadata "state" is no JSON object');
+  throw new UserError('its metadata "state" is not a JSON object');
 }

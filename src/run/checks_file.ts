@@ -1,6 +1,6 @@
 /** checks.json: the verdicts of the invariants before a run's first step. */
 import { z } from "zod";
-import { UserError } from "../core/errors.ts";
+import { requireSchema } from "../core/schema.ts";
 import type { CheckResult } from "../diagnose/invariants.ts";
 import { readJson, writeJson } from "../files/json.ts";
 
@@ -41,12 +41,8 @@ export function writeChecks(path: string, results: readonly CheckResult[]): void
  * @throws {UserError} When it cannot be read, or holds something else.
  */
 export function readChecks(path: string): CheckResult[] {
-  const result = checksSchema.safeParse(readJson(path));
-  if (!result.success) {
-    const [issue] = result.error.issues;
-    throw new UserError(`Cannot use ${path}: ${issue?.path.join(".")}: ${issue?.message}`);
-  }
-  return result.data.checks.map(({ bound_reason: boundReason, lack, ...check }) => ({
+  const { checks } = requireSchema(readJson(path), checksSchema, { source: path });
+  return checks.map(({ bound_reason: boundReason, lack, ...check }) => ({
     ...check,
     boundReason,
     ...(lack && { lack }),

@@ -13,12 +13,18 @@ import { compileGym } from "../gym/compiled.ts";
 import { openGym } from "../gym/gym.ts";
 import { destroyParameters } from "../model/parameters.ts";
 import type { Trainer } from "../rl/trainer.ts";
-import { type Checkpoint, readCheckpoint } from "./checkpoint.ts";
-import { readJournal } from "../files/journal.ts";
+import type { Checkpoint } from "./checkpoint.ts";
+import { rowsOf } from "../files/journal.ts";
 import { checkpointPath, checkpointSteps, runPaths } from "./run_directory.ts";
 import { readSettings, type RunSettings, stagesOf } from "./run_settings.ts";
-import { readStepRecord } from "./step_record.ts";
-import { restoreTrainer, snapshotTrainer, type TrainerFrame } from "./trainer_file.ts";
+import { readStepRecord } from "./recorded_step.ts";
+import {
+  readBaseAgent,
+  readTrainerState,
+  restoreTrainer,
+  snapshotTrainer,
+  type TrainerFrame,
+} from "./trainer_file.ts";
 
 /** A step done again. */
 export interface ReplayedStep {
@@ -30,23 +36,36 @@ export interface ReplayedStep {
   /** Where it began: the step's own record, or a checkpoint and how many steps were done again before it. */
   readonly from: { readonly path: string; readonly stepsBefore: number };
   readonly settings: RunSettings;
+  /** False where a file that was read bears no SHA-256, as those of older versions. */
+  readonly isVerified: boolean;
 }
 
 interface Start {
   readonly recorded: RecordedStep;
   readonly path: string;
+  /** Steps behind the state at the path. */
+  readonly step: number;
+  /** False: a record of an older version, which bears no SHA-256. */
+  readonly isVerified: boolean;
 }
 
 /** What is known of the step, and the nearest state before it. */
-function findStart(path: string, step: number): Start {
-  const record = readStepRecord(path, step);
-  if (record) return { recorded: record, path: record.statePath };
+function findStart(path: string, step: number, { config }: RunSettings): Start {
+  const record = readStepRecord(path, { step, config });
+  if (record) {
+    const { statePath, isVerified, ...recorded } = record;
+    return { recorded, path: statePath, step, isVerified };
+  }
   const { metrics } = runPaths(path);
-  const rows = readJournal(metrics);
-  const row = rows.find((candidate) => candidate.step === step);
+  let rowCount = 0;
+  let row: Readonly<Record<string, unknown>> | undefined;
+  for (const candidate of rowsOf(metrics)) {
+    rowCount++;
+    if (candidate.step === step) row = candidate;
+  }
   if (row === undefined) {
     throw new UserError(
-      `Cannot replay step ${step} of ${path}: ${metrics} has ${rows.length} steps from 0 on`,
+      `Cannot replay step ${step} of ${path}: ${metrics} has ${rowCount} steps from 0 on`,
     );
   }
   const nearest = checkpointSteps(path).findLast((done) => done <= step);
@@ -55,7 +74,12 @@ function findStart(path: string, step: number): Start {
       `Cannot replay step ${step} of ${path}: it holds no checkpoint of that step or an earlier one`,
     );
   }
-  return { recorded: { row: row as unknown as MetricsRow }, path: checkpointPath(path, nearest) };
+  return {
+    recorded: { row: row as unknown as MetricsRow },
+    path: checkpointPath(path, nearest),
+    step: nearest,
+    isVerified: true,
+  };
 }
 
 /** Runs `work` on a trainer in a given state. */
@@ -94,16 +118,19 @@ export async function replayRun(
 ): Promise<ReplayedStep> {
   const { path, step, replacement } = options;
   const settings = readSettings(runPaths(path).config);
-  const { recorded, path: startPath } = findStart(path, step);
+  const start = findStart(path, step, settings);
+  const { recorded, path: startPath } = start;
+  const base = await readBaseAgent(checkpointPath(path, 0), settings);
+  const state = readTrainerState(startPath, start.step);
   const frame = {
     commands,
     gym: compileGym(openGym(), settings.config.preset),
     config: settings.config,
     stages: stagesOf(settings),
-    reference_W: readCheckpoint(checkpointPath(path, 0)).weights_W,
+    reference_W: base.weights_W,
     path: startPath,
   };
-  const first = await withTrainer(readCheckpoint(startPath), frame, async (trainer) => {
+  const first = await withTrainer(state, frame, async (trainer) => {
     const stepsBefore = step - trainer.state.step;
     while (trainer.state.step < step) await trainer.step();
     const before = await snapshotTrainer(trainer);
@@ -119,6 +146,7 @@ export async function replayRun(
     replay: first.replay,
     changed,
     from: { path: startPath, stepsBefore: first.stepsBefore },
+    isVerified: start.isVerified && state.isVerified === true && base.isVerified === true,
     settings,
   };
 }

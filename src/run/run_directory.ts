@@ -1,6 +1,8 @@
 /** The folder of a run: where each of its files lies, and the lock that keeps a second run out of it. */
 import { UserError } from "../core/errors.ts";
+import { temporaryFor } from "../files/atomic_file.ts";
 import { asUserError } from "../files/file_error.ts";
+import { isLink, isOwnFolder, namesIn } from "../files/paths.ts";
 
 /** A run's folder, locked for the process that opened it. Layout: see the fields. */
 export interface RunDirectory extends Disposable {
@@ -56,8 +58,48 @@ export function stepPath(path: string, step: number): string {
   return `${path}/steps/${step}`;
 }
 
-/** Names that {@linkcode openRunDirectory} itself makes: a folder with nothing else holds no run yet. */
-const OWN_NAMES: ReadonlySet<string> = new Set([LOCK_NAME, "checkpoints", "steps"]);
+/** Folders that {@linkcode openRunDirectory} itself makes. */
+const OWN_FOLDERS = ["checkpoints", "steps"] as const;
+
+/** Names of files that are written under a temporary name first, in a run's folder and in those below it. */
+const WRITTEN_NAMES = {
+  run: /^(?:config|checks)\.json$/,
+  checkpoints: /^step-\d+\.safetensors$/,
+  step: /^(?:(?:state|batch|weights)\.safetensors|record\.json|episodes\.jsonl)$/,
+} as const;
+
+/** True for what a killed writer of this program left: `config.json.UUID.tmp`, and nothing that a user named. */
+function isLeftover(name: string, written: RegExp): boolean {
+  const wanted = temporaryFor(name);
+  return wanted !== undefined && written.test(wanted);
+}
+
+/** A name that shows that the folder is in use; undefined: nothing but what an earlier start made before its run began. */
+function foundIn(path: string): string | undefined {
+  const inside = (folder: string) => {
+    if (!isOwnFolder(`${path}/${folder}`)) return folder; // A link, or a file.
+    const name = namesIn(`${path}/${folder}`).find((entry) =>
+      !isLeftover(entry, WRITTEN_NAMES.checkpoints)
+    );
+    return name && `${folder}/${name}`;
+  };
+  for (const name of namesIn(path)) {
+    if (name === LOCK_NAME || isLeftover(name, WRITTEN_NAMES.run)) continue;
+    const isOwn = OWN_FOLDERS.some((folder) => folder === name);
+    const found = isOwn ? inside(name) : name;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Appending to a link, or locking it, would change a file outside. */
+function refuseLinks(paths: readonly string[]): void {
+  for (const path of paths) {
+    if (isLink(path)) {
+      throw new UserError(`Cannot write ${path}: it is a link to another file; put a file there`);
+    }
+  }
+}
 
 function lockFolder(path: string): Deno.FsFile {
   const lock = Deno.openSync(`${path}/${LOCK_NAME}`, { write: true, create: true });
@@ -80,31 +122,27 @@ function lockFolder(path: string): Deno.FsFile {
 export function openRunDirectory(path: string, { resume }: { resume: boolean }): RunDirectory {
   const paths = runPaths(path);
   let lock: Deno.FsFile;
-  let names: string[];
   try {
     if (resume) Deno.statSync(paths.config);
     Deno.mkdirSync(path, { recursive: true });
+    refuseLinks([`${path}/${LOCK_NAME}`, paths.metrics, paths.episodes]);
     lock = lockFolder(path);
-    names = Array.from(Deno.readDirSync(path), (entry) => entry.name);
   } catch (error) {
     if (resume && error instanceof Deno.errors.NotFound) {
       throw new UserError(`Cannot resume ${path}: there is no run (${paths.config} is missing)`);
     }
     throw asUserError(error, `Cannot write to ${path}`);
   }
-  const found = names.find((name) => !OWN_NAMES.has(name) && !name.endsWith(".tmp"));
-  if (!resume && found !== undefined) {
-    lock.close();
-    throw new UserError(
-      `Cannot start a run in ${path}: it already holds ${found}; choose another folder, or go on with --resume`,
-    );
-  }
   try {
-    Deno.mkdirSync(`${path}/checkpoints`, { recursive: true });
-    Deno.mkdirSync(`${path}/steps`, { recursive: true });
-    // What a killed writer left under a temporary name; nobody else writes here while the lock is held.
-    removeTemporaryFiles(path);
-    removeTemporaryFiles(`${path}/checkpoints`);
+    const found = resume ? undefined : foundIn(path);
+    if (found !== undefined) {
+      throw new UserError(
+        `Cannot start a run in ${path}: it already holds ${found}; choose another folder, or go on with --resume`,
+      );
+    }
+    for (const folder of OWN_FOLDERS) Deno.mkdirSync(`${path}/${folder}`, { recursive: true });
+    // Nobody else writes here while the lock is held.
+    sweep(path);
   } catch (error) {
     lock.close();
     throw asUserError(error, `Cannot write to ${path}`);
@@ -112,9 +150,21 @@ export function openRunDirectory(path: string, { resume }: { resume: boolean }):
   return { ...paths, [Symbol.dispose]: () => lock.close() };
 }
 
-function removeTemporaryFiles(path: string): void {
-  for (const entry of Deno.readDirSync(path)) {
-    if (entry.isFile && entry.name.endsWith(".tmp")) Deno.removeSync(`${path}/${entry.name}`);
+/** Removes what killed writers left, and enters no link. */
+function sweep(path: string): void {
+  removeLeftovers(path, WRITTEN_NAMES.run);
+  const [checkpoints, steps] = OWN_FOLDERS.map((name) => `${path}/${name}`);
+  removeLeftovers(checkpoints, WRITTEN_NAMES.checkpoints);
+  if (!isOwnFolder(steps)) return;
+  for (const name of namesIn(steps)) {
+    if (/^\d+$/.test(name)) removeLeftovers(`${steps}/${name}`, WRITTEN_NAMES.step);
+  }
+}
+
+function removeLeftovers(folder: string, written: RegExp): void {
+  if (!isOwnFolder(folder)) return;
+  for (const { name, isFile } of Deno.readDirSync(folder)) {
+    if (isFile && isLeftover(name, written)) Deno.removeSync(`${folder}/${name}`);
   }
 }
 

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import denoConfig from "../../deno.json" with { type: "json" };
 import { UserError } from "../core/errors.ts";
+import { requireSchema } from "../core/schema.ts";
 import { FAULT_NAMES, type FaultName, faultyStages } from "../faults/faults.ts";
 import { BASE_AGENTS, type BaseAgentName, RL_BASE_SEED } from "../rl/base_agent.ts";
 import { HEALTHY_STAGES, type Stages } from "../rl/stages.ts";
@@ -33,7 +34,7 @@ const settingsSchema = z.object({
   config: z.record(z.string(), z.unknown()),
   base: z.union([
     z.strictObject({ kind: z.enum(BASE_NAMES), seed: z.int().min(0) }),
-    z.strictObject({ file: z.string() }),
+    z.strictObject({ file: z.string().min(1) }),
   ]),
   bug: z.enum(FAULT_NAMES).nullable().default(null),
   base_hash: z.string().nullable(),
@@ -96,12 +97,11 @@ export function writeSettings(path: string, settings: RunSettings): void {
  * @throws {UserError} When it cannot be read, or holds something else.
  */
 export function readSettings(path: string): RunSettings {
-  const result = settingsSchema.safeParse(readJson(path));
-  if (!result.success) {
-    const [issue] = result.error.issues;
-    throw new UserError(`Cannot use ${path}: ${issue?.path.join(".")}: ${issue?.message}`);
-  }
-  const { config, base, bug, base_hash: baseHash, adapter } = result.data;
+  const { config, base, bug, base_hash: baseHash, adapter } = requireSchema(
+    readJson(path),
+    settingsSchema,
+    { source: path },
+  );
   return { config: parseConfig(config, path), base, bug, baseHash, adapter };
 }
 

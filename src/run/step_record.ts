@@ -1,19 +1,26 @@
-/** Recorded steps on disk, `steps/N/`: the trainer before the step, the episodes and the row that it left. */
-import { z } from "zod";
-import { UserError } from "../core/errors.ts";
+/** Recording steps on disk, `steps/N/`: the trainer before the step, the episodes and the row that it left. */
+import { createHash } from "node:crypto";
 import type { MetricsRow } from "../rl/metrics.ts";
-import { mayRecord, type RecordedStep, recordingReasons } from "../faults/replay.ts";
+import { mayRecord, recordingReasons } from "../faults/replay.ts";
+import { writeFileAtomic } from "../files/atomic_file.ts";
+import { asUserError } from "../files/file_error.ts";
+import { journalText } from "../files/journal.ts";
+import { writeJson } from "../files/json.ts";
+import { exists } from "../files/paths.ts";
 import type { TrainConfig } from "../rl/config.ts";
 import type { StepReport, Trainer } from "../rl/trainer.ts";
-import { asUserError } from "../files/file_error.ts";
 import { type Checkpoint, writeCheckpoint } from "./checkpoint.ts";
 import { episodeRows } from "./episode_rows.ts";
-import { Journal, readJournal } from "../files/journal.ts";
-import { exists } from "../files/paths.ts";
 import { type RunDirectory, stepPath } from "./run_directory.ts";
-import { readJson, writeJson } from "../files/json.ts";
 import { writeTrainBatch } from "./train_batch_file.ts";
 import { snapshotTrainer } from "./trainer_file.ts";
+
+/** SHA-256, as hexadecimal, of what a record says and of the text of the episodes beside it. */
+export function hashOfRecord(record: unknown, episodes: string): string {
+  const { reasons, row } = record as { readonly reasons: unknown; readonly row: unknown };
+  return createHash("sha256").update(`${JSON.stringify({ reasons, row })}\n${episodes}`)
+    .digest("hex");
+}
 
 /** Files of a recorded step. */
 export function stepFiles(path: string, step: number) {
@@ -31,6 +38,10 @@ export function stepFiles(path: string, step: number) {
   };
 }
 
+/**
+ * Writes the files of a step, each whole or not at all. The record itself goes first and comes last: while it is there, all of the
+ * others are its own.
+ */
 function writeRecord(
   directory: RunDirectory,
   record: {
@@ -43,18 +54,17 @@ function writeRecord(
   const { before, report: { step, batch, update }, row, reasons } = record;
   const files = stepFiles(directory.path, step);
   try {
-    // A step that is done again after a stop is recorded again.
     Deno.mkdirSync(files.folder, { recursive: true });
-    Deno.writeTextFileSync(files.episodes, "");
+    // A step that is done again after a stop is recorded again.
+    if (exists(files.record)) Deno.removeSync(files.record);
   } catch (error) {
     throw asUserError(error, `Cannot write to ${files.folder}`);
   }
+  const episodes = journalText(episodeRows(step, batch));
   writeCheckpoint(files.state, before);
   writeTrainBatch(files.batch, batch, update);
-  using episodes = new Journal(files.episodes);
-  episodeRows(step, batch).forEach((row) => episodes.append(row));
-  episodes.sync();
-  writeJson(files.record, { reasons, row });
+  writeFileAtomic(files.episodes, episodes);
+  writeJson(files.record, { reasons, row, sha256: hashOfRecord({ reasons, row }, episodes) });
 }
 
 /** Watches a run's steps and records those that its rules select. */
@@ -84,76 +94,6 @@ export class StepRecorder {
       const reasons = recordingReasons(row, { history: this.#history, config: this.#config });
       if (reasons.length > 0) writeRecord(this.#directory, { before, report, row, reasons });
     }
-    this.#history.push(row);
+    if (this.#config.recordSpikeFactor > 0) this.#history.push(row);
   }
-}
-
-const infoSchema = z.looseObject({
-  task: z.string(),
-  hidden_pass: z.boolean(),
-  public_pass: z.boolean(),
-});
-
-const episodeSchema = z.object({
-  group: z.int().min(0),
-  tokens: z.array(z.int().min(0)),
-  owners: z.array(z.int().min(0).max(3)),
-  logps: z.array(z.number()),
-  reward: z.number(),
-  info: infoSchema,
-});
-
-type Episodes = NonNullable<RecordedStep["episodes"]>;
-
-function readEpisodes(path: string): Episodes {
-  const rows = readJournal(path).map((row, index) => {
-    const result = episodeSchema.safeParse(row);
-    if (result.success) return result.data;
-    const [issue] = result.error.issues;
-    throw new UserError(
-      `Cannot use ${path}, row ${index + 1}: ${issue?.path.join(".")}: ${issue?.message}`,
-    );
-  });
-  return {
-    groupId_B: rows.map(({ group }) => group),
-    trajectories: rows.map(({ tokens, owners, logps, reward, info }) => {
-      const { hidden_pass: hiddenPass, public_pass: publicPass, ...rest } = info;
-      return {
-        ids: Uint32Array.from(tokens),
-        owners: Uint8Array.from(owners),
-        logps: Float32Array.from(logps),
-        reward,
-        // The rest is what episodeRows wrote.
-        info: { ...rest, hiddenPass, publicPass } as unknown as Episodes["trajectories"][0]["info"],
-      };
-    }),
-  };
-}
-
-const recordSchema = z.object({
-  reasons: z.array(z.string()),
-  row: z.looseObject({ step: z.int().min(0) }),
-});
-
-/**
- * Reads a recorded step.
- *
- * @param path The run's folder.
- * @param step The step.
- * @returns Its row and episodes, and where the state before it lies; undefined where the step was not recorded.
- * @throws {UserError} When the record cannot be read.
- */
-export function readStepRecord(
-  path: string,
-  step: number,
-): (RecordedStep & { readonly statePath: string }) | undefined {
-  const files = stepFiles(path, step);
-  if (!exists(files.record)) return undefined;
-  const result = recordSchema.safeParse(readJson(files.record));
-  if (!result.success) throw new UserError(`Cannot use ${files.record}: it holds no record`);
-  return {
-    row: result.data.row as unknown as MetricsRow,
-    episodes: readEpisodes(files.episodes),
-    statePath: files.state,
-  };
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { UserError } from "../core/errors.ts";
 import type { Commands } from "../gpu/commands.ts";
 import type { CompiledGym } from "../gym/compiled.ts";
-import { createParameters, readParameters } from "../model/parameters.ts";
+import { createParameters, hashWeights, readParameters } from "../model/parameters.ts";
 import type { TrainConfig } from "../rl/config.ts";
 import type { Stages } from "../rl/stages.ts";
 import { Trainer } from "../rl/trainer.ts";
@@ -73,7 +73,40 @@ export function restoreTrainer(
   return trainer;
 }
 
-/** {@linkcode restoreTrainer} from a file. @throws {UserError} When the file cannot be read, or holds no trainer. */
-export function loadTrainer(path: string, frame: TrainerFrame): Trainer {
-  return restoreTrainer(readCheckpoint(path), { ...frame, path });
+/**
+ * Reads the state of a trainer before a step.
+ *
+ * @param path The file.
+ * @param step Steps done, as the file's name or folder says.
+ * @throws {UserError} When the file cannot be read or is damaged, or speaks of another step.
+ */
+export function readTrainerState(path: string, step: number): Checkpoint {
+  const checkpoint = readCheckpoint(path);
+  const parsed = stateSchema.safeParse(checkpoint.state);
+  const stated = parsed.success ? parsed.data.step : step;
+  if (checkpoint.step === step && stated === step) return checkpoint;
+  throw new UserError(
+    `Cannot use checkpoint ${path}: its place says step ${step}, its metadata step ${checkpoint.step} and its state ` +
+      `step ${stated}; restore the file that belongs there`,
+  );
+}
+
+/**
+ * Reads the base agent of a run, which is its checkpoint of step 0 and the reference of its KL term.
+ *
+ * @param path The file.
+ * @param options.baseHash SHA-256 of its weights as config.json has it; null: unknown.
+ * @throws {UserError} When the file cannot be read, or holds another agent.
+ */
+export async function readBaseAgent(
+  path: string,
+  { baseHash }: { readonly baseHash: string | null },
+): Promise<Checkpoint> {
+  const base = readTrainerState(path, 0);
+  const found = await hashWeights(base.weights_W);
+  if (baseHash === null || found === baseHash) return base;
+  throw new UserError(
+    `Cannot use checkpoint ${path}: it is not the base agent that this run began with (its weights have the SHA-256 ` +
+      `${found.slice(0, 16)}…, config.json says ${baseHash.slice(0, 16)}…); restore the file`,
+  );
 }

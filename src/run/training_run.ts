@@ -19,16 +19,16 @@ import { BASE_AGENTS, makeBaseAgent } from "../rl/base_agent.ts";
 import { type StepReport, Trainer } from "../rl/trainer.ts";
 import { rolloutStats } from "../rollout/rollout_stats.ts";
 import { readAgent } from "./agent_file.ts";
-import { readCheckpoint } from "./checkpoint.ts";
 import { writeChecks } from "./checks_file.ts";
 import { episodeRows } from "./episode_rows.ts";
-import { dropRowsFrom, Journal, readJournal } from "../files/journal.ts";
+import { cutJournal, Journal, lastRow, readJournal } from "../files/journal.ts";
 import { requireFiniteStep } from "./non_finite.ts";
-import { checkpointPath, checkpointSteps, type RunDirectory } from "./run_directory.ts";
+import { findResumePoint, type ResumePoint } from "./resume_point.ts";
+import { checkpointPath, type RunDirectory } from "./run_directory.ts";
 import { type RunSettings, stagesOf, writeSettings } from "./run_settings.ts";
 import { StepRecorder } from "./step_record.ts";
 import type { RowLog } from "./tensorboard_log.ts";
-import { loadTrainer, saveTrainer } from "./trainer_file.ts";
+import { readBaseAgent, readTrainerState, restoreTrainer, saveTrainer } from "./trainer_file.ts";
 
 /** What a run is made of. */
 export interface TrainingOptions {
@@ -40,6 +40,8 @@ export interface TrainingOptions {
   readonly ignoreChecks?: boolean;
   /** Take the rows of the metrics, beside the journal and as safely. */
   readonly rowLogs?: readonly RowLog[];
+  /** Called with a sentence where a resumed run is not as it was left, or not known to be. */
+  readonly onRemark?: (sentence: string) => void;
   /** Called while the base agent is cloned. */
   readonly onCloned?: (stepsDone: number) => void;
   /** Called before the first step of this start. */
@@ -133,17 +135,34 @@ async function beginTrainer(options: TrainingOptions, openedGym: Gym): Promise<T
 }
 
 /** The trainer as a checkpoint left it; rows of later steps are dropped, since those steps are done again. */
-function resumeTrainer(options: TrainingOptions, gym: Gym, step: number): Trainer {
-  const { commands, directory, settings } = options;
+async function resumeTrainer(
+  options: TrainingOptions,
+  gym: Gym,
+  { step, metricsBytes, episodesBytes, loss }: ResumePoint,
+): Promise<Trainer> {
+  const { commands, directory, settings, onRemark } = options;
   const { config } = settings;
-  const trainer = loadTrainer(checkpointPath(directory.path, step), {
+  const basePath = checkpointPath(directory.path, 0);
+  const path = checkpointPath(directory.path, step);
+  const base = await readBaseAgent(basePath, settings);
+  const checkpoint = readTrainerState(path, step);
+  if (JSON.stringify(checkpoint.config) !== JSON.stringify(base.config)) {
+    throw new UserError(
+      `Cannot use checkpoint ${path}: its model has other sizes than ${basePath}`,
+    );
+  }
+  if (loss !== undefined) onRemark?.(loss);
+  if (!checkpoint.isVerified) onRemark?.(`${path} bears no SHA-256, so it is unverified`);
+  const trainer = restoreTrainer(checkpoint, {
     commands,
     gym: compileGym(gym, config.preset),
     config,
     stages: stagesOf(settings),
-    reference_W: readCheckpoint(checkpointPath(directory.path, 0)).weights_W,
+    reference_W: base.weights_W,
+    path,
   });
-  [directory.metrics, directory.episodes].forEach((journal) => dropRowsFrom(journal, step));
+  cutJournal(directory.metrics, metricsBytes);
+  cutJournal(directory.episodes, episodesBytes);
   return trainer;
 }
 
@@ -166,8 +185,12 @@ async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<v
   const { steps, episodesEvery, checkpointEvery } = trainer.config;
   using metrics = new Journal(directory.metrics);
   using episodes = new Journal(directory.episodes);
-  const rows = readJournal(directory.metrics) as unknown as MetricsRow[];
-  const recorder = new StepRecorder(directory, { config: trainer.config, history: rows });
+  // Medians are taken over the rows so far; a run that asks for none need not keep them.
+  const history = trainer.config.recordSpikeFactor > 0 ? readJournal(directory.metrics) : [];
+  const recorder = new StepRecorder(directory, {
+    config: trainer.config,
+    history: history as unknown as MetricsRow[],
+  });
   for (let isOver = trainer.state.step >= steps; !isOver;) {
     const before = await recorder.before(trainer);
     const report = await trainer.step();
@@ -206,10 +229,10 @@ async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<v
 export async function runTraining(options: TrainingOptions): Promise<TrainingResult> {
   const { commands, directory, onStart } = options;
   const gym = openGym();
-  const latest = checkpointSteps(directory.path).at(-1);
-  const trainer = latest === undefined
+  const point = findResumePoint(directory, options.settings.config);
+  const trainer = point === undefined
     ? await beginTrainer(options, gym)
-    : resumeTrainer(options, gym, latest);
+    : await resumeTrainer(options, gym, point);
   const { parameters } = trainer.learner;
   try {
     onStart?.(trainer.state.step);
@@ -217,7 +240,7 @@ export async function runTraining(options: TrainingOptions): Promise<TrainingRes
     return {
       steps: trainer.state.step,
       weightsHash: await hashWeights(await readParameters(commands, parameters)),
-      last: readJournal(directory.metrics).at(-1) as MetricsRow | undefined,
+      last: lastRow(directory.metrics) as MetricsRow | undefined,
     };
   } finally {
     trainer.destroy();

@@ -12,10 +12,9 @@ import { metricSeries } from "../diagnose/metric_series.ts";
 import type { MetricsRow } from "../rl/metrics.ts";
 import { triage } from "../faults/triage.ts";
 import { TRIAGE_METRICS } from "../faults/triage_rules.ts";
-import { asUserError } from "../files/file_error.ts";
 import { readChecks } from "./checks_file.ts";
-import { readJournal } from "../files/journal.ts";
-import { exists } from "../files/paths.ts";
+import { readJournal, rowsOf } from "../files/journal.ts";
+import { exists, namesIn } from "../files/paths.ts";
 import { runPaths } from "./run_directory.ts";
 
 /** A run of the catalogue on disk. */
@@ -30,13 +29,7 @@ const REFERENCE_SEEDS = [0, 1, 2];
 
 /** The runs in `FOLDER/faults-seedS/NAME`, in the order of the catalogue. */
 function findRuns(folder: string): KnownRun[] {
-  let names: string[];
-  try {
-    names = Array.from(Deno.readDirSync(folder), ({ name }) => name);
-  } catch (error) {
-    throw asUserError(error, `Cannot read ${folder}`);
-  }
-  const seeds = names.flatMap((name) => /^faults-seed(\d+)$/.exec(name)?.[1] ?? [])
+  const seeds = namesIn(folder).flatMap((name) => /^faults-seed(\d+)$/.exec(name)?.[1] ?? [])
     .map(Number).sort((a, b) => a - b);
   return CATALOGUE_NAMES.flatMap((name) =>
     seeds.map((seed) => ({ name, seed, path: `${folder}/faults-seed${seed}/${name}` }))
@@ -64,7 +57,7 @@ function triageRuns(
     const { fault }: CatalogueRun = CATALOGUE[name];
     const files = runPaths(path);
     const report = triage({
-      metrics: metricSeries(readJournal(files.metrics), {
+      metrics: metricSeries(rowsOf(files.metrics), {
         names: TRIAGE_METRICS,
         source: files.metrics,
       }),

@@ -87,11 +87,11 @@ Deno.test("parseSafetensors() refuses a wrong file with one sentence that says w
     `{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]${fields}}}`;
   const cases: readonly (readonly [Uint8Array<ArrayBuffer>, string])[] = [
     [new Uint8Array(), "holds 0 bytes"],
-    [new TextEncoder().encode("#!/bin/sh\necho hello\n"), "no safetensors file"],
+    [new TextEncoder().encode("#!/bin/sh\necho hello\n"), "not a safetensors file"],
     [makeFile("{}", 0, 2n ** 63n), "claims 9223372036854775808 bytes; at most 16777216"],
     [makeFile("{}", 0, 100n), "truncated: its header needs 108 bytes, the file holds 10"],
-    [makeFile("{", 2, 1n), "no JSON ("],
-    [makeFile("{\xff", 2), "header is no JSON"],
+    [makeFile("{", 2, 1n), "not valid JSON ("],
+    [makeFile("{\xff", 2), "header is not valid JSON"],
     [makeFile("{}", 4), "4 bytes after the last tensor"],
     [makeFile(tensor(""), 7), 'truncated: tensor "a" ends at byte 8 of 7'],
     [makeFile(tensor(',"dtype":"F32"'), 8), 'holds "dtype" twice'],

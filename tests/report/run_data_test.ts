@@ -40,7 +40,11 @@ Deno.test("readRun() refuses an episode whose arrays disagree", async () => {
       reward: 0,
     };
     Deno.writeTextFileSync(`${folder}/episodes.jsonl`, `${JSON.stringify(row)}\n`);
-    assertThrows(() => readRun(folder), UserError, "row 1: the row: tokens, owners and logps");
+    assertThrows(
+      () => readRun(folder),
+      UserError,
+      "row 1: its content must hold as many owners and logps as tokens",
+    );
   });
 });
 

@@ -56,7 +56,7 @@ Deno.test("resolveConfig() says which key is wrong, what was found and what is a
   const file = (text: string): ConfigSources => ({ file: { name: "a.json", text } });
   const set = (...sets: string[]): ConfigSources => ({ sets });
   const cases: readonly (readonly [ConfigSources, string])[] = [
-    [file("{"), "Cannot use a.json: it is no JSON ("],
+    [file("{"), "Cannot use a.json: it is not valid JSON ("],
     [file("[1]"), "Cannot use a.json: it must hold one JSON object"],
     [file('{"lrr": 1}'), 'Cannot train: unknown key "lrr": did you mean "lr"?'],
     [file('{"lr": 1e999}'), "lr is Infinity but must be a finite number"],

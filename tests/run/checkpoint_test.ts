@@ -5,6 +5,7 @@ import { type ModelConfig, parameterLayout } from "../../src/model/config.ts";
 import type { TensorFile } from "../../src/model/safetensors.ts";
 import { readCheckpoint, writeCheckpoint } from "../../src/run/checkpoint.ts";
 import { readTensorFile, writeTensorFile } from "../../src/files/tensor_file.ts";
+import { golden } from "../e2e/command_line.ts";
 import { withFolder } from "../files/with_folder.ts";
 
 /** Two heads, so that a reader which forgets the head count is seen. */
@@ -30,7 +31,7 @@ Deno.test("readCheckpoint() returns what writeCheckpoint() was given", () =>
       state: STATE,
     };
     writeCheckpoint(path, checkpoint);
-    assertEquals(readCheckpoint(path), checkpoint);
+    assertEquals(readCheckpoint(path), { ...checkpoint, isVerified: true });
     const { tensors } = readTensorFile(path);
     assertEquals(tensors.get("adam.second/ln.bias")?.shape, [16]);
     assertEquals(Array.from(Deno.readDirSync(folder)).length, 1);
@@ -44,7 +45,7 @@ Deno.test("readCheckpoint() takes bare weights of 4 heads when no metadata says 
     const weights_W = new Float32Array(parameterCount).fill(0.5);
     writeCheckpoint(path, { config, weights_W, step: 0 });
     writeTensorFile(path, { tensors: readTensorFile(path).tensors, metadata: {} });
-    assertEquals(readCheckpoint(path), { config, weights_W, step: 0 });
+    assertEquals(readCheckpoint(path), { config, weights_W, step: 0, isVerified: true });
   }));
 
 Deno.test("readCheckpoint() says what is wrong with metadata, moments and sizes", () =>
@@ -64,11 +65,11 @@ Deno.test("readCheckpoint() says what is wrong with metadata, moments and sizes"
         (f) => ({ ...f, metadata: { ...f.metadata, head_count: "3" } }),
       ],
       [
-        'its metadata "state" is no JSON object',
+        'its metadata "state" is not a JSON object',
         (f) => ({ ...f, metadata: { ...f.metadata, state: "[1]" } }),
       ],
       [
-        'its metadata "state" is no JSON (',
+        'its metadata "state" is not valid JSON (',
         (f) => ({ ...f, metadata: { ...f.metadata, state: "{" } }),
       ],
       [
@@ -102,3 +103,39 @@ Deno.test("readCheckpoint() says what is wrong with metadata, moments and sizes"
       assertEquals(error.message.startsWith(`Cannot use checkpoint ${path}: `), true);
     }
   }));
+
+Deno.test("readCheckpoint() refuses a checkpoint with any bit of its numbers or texts changed", () =>
+  withFolder((folder) => {
+    const path = `${folder}/step-3.safetensors`;
+    const state = { step: 3, adamStep: 6, baseline: 0 };
+    const moments = [numbers(-5), numbers(1000)] as const;
+    writeCheckpoint(path, { config: CONFIG, weights_W: numbers(1), step: 3, moments, state });
+    const bytes = Deno.readFileSync(path);
+    const headerBytes = 8 + new DataView(bytes.buffer).getUint32(0, true);
+    let accepted = 0;
+    const tries = 400;
+    for (let i = 0; i < tries; i++) {
+      const changed = bytes.slice();
+      // Bits spread over the whole data section; a change that makes no number is refused as such.
+      const bit = Math.floor((i + 0.5) / tries * 8 * (bytes.length - headerBytes));
+      changed[headerBytes + (bit >> 3)] ^= 1 << (bit & 7);
+      Deno.writeFileSync(path, changed);
+      const error = assertThrows(() => readCheckpoint(path), UserError, "Cannot use");
+      accepted += Number(!error.message.includes("SHA-256"));
+    }
+    assertEquals(accepted, 0);
+    const text = new TextDecoder("latin1").decode(bytes);
+    for (
+      const [from, to] of [['"step":"3"', '"step":"4"'], ['\\"adamStep\\":6', '\\"adamStep\\":0']]
+    ) {
+      assertEquals(text.includes(from), true, from);
+      const changed = Uint8Array.from(text.replace(from, to), (letter) => letter.charCodeAt(0));
+      Deno.writeFileSync(path, changed);
+      assertThrows(() => readCheckpoint(path), UserError, "SHA-256");
+    }
+  }));
+
+Deno.test("readCheckpoint() reads a file of an earlier version, and knows that it is unverified", () => {
+  const checkpoint = readCheckpoint(golden("model.safetensors"));
+  assertEquals([checkpoint.isVerified, checkpoint.config.headCount], [false, 4]);
+});

@@ -6,7 +6,8 @@ import { readCheckpoint } from "../../src/run/checkpoint.ts";
 import { readJournal } from "../../src/files/journal.ts";
 import { replayRun } from "../../src/run/replay_run.ts";
 import { runPaths } from "../../src/run/run_directory.ts";
-import { readStepRecord, stepFiles } from "../../src/run/step_record.ts";
+import { readStepRecord } from "../../src/run/recorded_step.ts";
+import { stepFiles } from "../../src/run/step_record.ts";
 import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
 import { resumeRun, smallSettings, startRun } from "./small_run.ts";
 import { withFolder } from "../files/with_folder.ts";
@@ -25,10 +26,12 @@ gpuTest(
     withFolder(async (folder) => {
       const commands = await openCommands();
       const path = `${folder}/run`;
-      await startRun(commands, { path, settings: smallSettings(4, RECORDING) });
+      const settings = smallSettings(4, RECORDING);
+      await startRun(commands, { path, settings });
+      const { config } = settings;
       const rows = readJournal(runPaths(path).metrics);
 
-      const record = readStepRecord(path, 2);
+      const record = readStepRecord(path, { step: 2, config });
       assert(record?.episodes, "step 2 is recorded");
       assertEquals<unknown>(record.row, rows[2]);
       assertEquals(record.episodes.trajectories.length, 8);
@@ -37,7 +40,7 @@ gpuTest(
         2,
         "the state is the one before the step",
       );
-      assertEquals(readStepRecord(path, 1), undefined);
+      assertEquals(readStepRecord(path, { step: 1, config }), undefined);
 
       const recorded = await replayRun(commands, { path, step: 2 });
       assertEquals(recorded.replay.differences, []);
@@ -98,15 +101,23 @@ gpuTest(
       const { record, episodes } = stepFiles(path, 1);
       const text = Deno.readTextFileSync(record);
       const { row } = JSON.parse(text);
-      Deno.writeTextFileSync(record, text.replace(`${row.entropy}`, `${row.entropy + 1e-9}`));
+      const edited = text.replace(`${row.entropy}`, `${row.entropy + 1e-9}`);
+      Deno.writeTextFileSync(record, edited);
+      await assertRejects(() => replayRun(commands, { path, step: 1 }), UserError, "it is damaged");
+      // A record of an earlier version bears no SHA-256.
+      Deno.writeTextFileSync(record, edited.replace(/,\s*"sha256": "\w+"/, ""));
       const changed = await replayRun(commands, { path, step: 1 });
+      assertEquals(changed.isVerified, false);
       assertEquals(changed.replay.differences, [
         { metric: "entropy", recorded: row.entropy + 1e-9, replayed: row.entropy },
       ]);
 
       // The recorded episodes are what is trained on, whatever sampling gives now.
       const rows = Deno.readTextFileSync(episodes).split("\n").filter(Boolean);
-      Deno.writeTextFileSync(episodes, `${rows.toReversed().join("\n")}\n`);
+      const reversed = rows.toReversed().map((line, episode) =>
+        JSON.stringify({ ...JSON.parse(line), episode, group: Math.floor(episode / 4) })
+      );
+      Deno.writeTextFileSync(episodes, `${reversed.join("\n")}\n`);
       const { replay } = await replayRun(commands, { path, step: 1 });
       assertEquals(replay.isSampledAlike, false);
       assert(names(replay.differences).includes("grad_norm"), "other minibatches");
@@ -124,11 +135,15 @@ gpuTest(
       const sets = ["recordSpikeFactor=1"];
       const whole = `${folder}/whole`;
       const path = `${folder}/stopped`;
-      await startRun(commands, { path: whole, settings: smallSettings(8, sets) });
+      const settings = smallSettings(8, sets);
+      const { config } = settings;
+      await startRun(commands, { path: whole, settings });
       await startRun(commands, { path, settings: smallSettings(5, sets) });
       await resumeRun(commands, { path, steps: 8 });
       const recorded = (run: string) =>
-        [0, 1, 2, 3, 4, 5, 6, 7].filter((step) => readStepRecord(run, step) !== undefined);
+        [0, 1, 2, 3, 4, 5, 6, 7].filter((step) =>
+          readStepRecord(run, { step, config }) !== undefined
+        );
       assertEquals(recorded(path), recorded(whole));
       assert(recorded(whole).length > 0, "something exceeds its median");
       assertEquals(recorded(whole).filter((step) => step < 4), [], "four rows make no median");

@@ -49,7 +49,7 @@ Deno.test("openRunDirectory() takes over the lock when its process was killed, a
     const module = import.meta.resolve("../../src/run/run_directory.ts");
     const code = `import { openRunDirectory } from ${JSON.stringify(module)};
       using run = openRunDirectory(${JSON.stringify(folder)}, { resume: false });
-      Deno.writeTextFileSync(run.config + ".1.tmp", "half");
+      Deno.writeTextFileSync(run.config + "." + crypto.randomUUID() + ".tmp", "half");
       console.log("locked");
       await new Promise((done) => setTimeout(done, 60_000));`;
     const child = new Deno.Command(Deno.execPath(), {
@@ -80,9 +80,9 @@ Deno.test("checkpointSteps() lists whole checkpoints in the order of their numbe
     assertEquals(runPaths(folder).metrics, `${folder}/metrics.jsonl`);
   }));
 
-Deno.test("readJson() says what the file is when it is no JSON", () =>
+Deno.test("readJson() says what the file is when it is not valid JSON", () =>
   withFolder((folder) => {
     Deno.writeTextFileSync(`${folder}/a`, "{");
-    assertThrows(() => readJson(`${folder}/a`), UserError, "it is no JSON");
+    assertThrows(() => readJson(`${folder}/a`), UserError, "it is not valid JSON");
     assertThrows(() => readJson(`${folder}/b`), UserError, "no such file");
   }));

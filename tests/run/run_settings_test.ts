@@ -39,8 +39,8 @@ Deno.test("readSettings() returns what writeSettings() wrote, and refuses what i
     assertEquals(readSettings(path), SETTINGS);
     const written = readJson(path) as Record<string, unknown>;
     const cases: readonly (readonly [Record<string, unknown>, string])[] = [
-      [{ base: { kind: "plane", seed: 0 } }, "base: "],
-      [{ base_hash: 3 }, "base_hash: "],
+      [{ base: { kind: "plane", seed: 0 } }, "base has none of the forms"],
+      [{ base_hash: 3 }, "base_hash is 3, but must be text"],
       [{ config: { ...SETTINGS.config, lr: -1 } }, "lr is -1 but must be above 0"],
       [{ config: { ...SETTINGS.config, lrr: 1 } }, 'unknown key "lrr": did you mean "lr"'],
     ];

@@ -1,8 +1,7 @@
 /** Recognises what lies at each path of a report: runs, the catalogue, experiments, the matrix, timings. */
 import { UserError } from "../../core/errors.ts";
-import { asUserError } from "../../files/file_error.ts";
 import { readJson } from "../../files/json.ts";
-import { exists } from "../../files/paths.ts";
+import { exists, isFolder, namesIn } from "../../files/paths.ts";
 import { readLabRecord } from "../../lab/lab.ts";
 import { runPaths } from "../../run/run_directory.ts";
 import { faultsOfLab } from "../faults_data.ts";
@@ -11,22 +10,6 @@ import { EMPTY_CONTENT, type ReportContent } from "../report_content.ts";
 import { benchSchema } from "../speed_page.ts";
 import { isFaultsFolder, readFaults } from "./faults.ts";
 import { readRun } from "./run.ts";
-
-function namesIn(path: string): string[] {
-  try {
-    return Array.from(Deno.readDirSync(path), ({ name }) => name).sort();
-  } catch (error) {
-    throw asUserError(error, `Cannot read ${path}`);
-  }
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch (error) {
-    throw asUserError(error, `Cannot read ${path}`);
-  }
-}
 
 /** Adds a file; undefined where it is none of what a report shows. */
 function addFile(content: ReportContent, path: string): ReportContent | undefined {

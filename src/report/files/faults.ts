@@ -1,6 +1,6 @@
 /** Reads the catalogue of failures as `agentrl faults` leaves it: a folder of runs with a summary beside them. */
 import { z } from "zod";
-import { UserError } from "../../core/errors.ts";
+import { requireSchema } from "../../core/schema.ts";
 import { CATALOGUE, type CatalogueName } from "../../faults/catalogue.ts";
 import { readJson } from "../../files/json.ts";
 import { exists } from "../../files/paths.ts";
@@ -31,12 +31,7 @@ export function isFaultsFolder(path: string): boolean {
  */
 export function readFaults(path: string): FaultsData {
   const file = `${path}/${SUMMARY_NAME}`;
-  const result = summarySchema.safeParse(readJson(file));
-  if (!result.success) {
-    const [issue] = result.error.issues;
-    throw new UserError(`Cannot use ${file}: ${issue?.path.join(".")}: ${issue?.message}`);
-  }
-  const { seed, runs, signatures } = result.data;
+  const { seed, runs, signatures } = requireSchema(readJson(file), summarySchema, { source: file });
   const names = (Object.keys(CATALOGUE) as CatalogueName[])
     .filter((name) => Object.hasOwn(runs, name) && exists(runPaths(`${path}/${name}`).metrics));
   return {

@@ -1,9 +1,9 @@
 /** Reads a run for the report from its folder; a lone JSONL file of metrics is a run of which nothing else is known. */
 import { z } from "zod";
-import { UserError } from "../../core/errors.ts";
-import { readJournal } from "../../files/journal.ts";
+import { requireSchema } from "../../core/schema.ts";
+import { rowsOf } from "../../files/journal.ts";
 import { readJson } from "../../files/json.ts";
-import { exists } from "../../files/paths.ts";
+import { exists, namesIn } from "../../files/paths.ts";
 import { readChecks } from "../../run/checks_file.ts";
 import { checkpointSteps, runPaths } from "../../run/run_directory.ts";
 import { readSettings } from "../../run/run_settings.ts";
@@ -14,6 +14,7 @@ import {
   type RunData,
   runOfRows,
 } from "../run_data.ts";
+import { shownSteps } from "../transcripts.ts";
 
 const episodeSchema = z.object({
   step: z.int(),
@@ -26,28 +27,32 @@ const episodeSchema = z.object({
   info: z.record(z.string(), z.unknown()).default({}),
 }).refine(
   ({ tokens, owners, logps }) => owners.length === tokens.length && logps.length === tokens.length,
-  "tokens, owners and logps must be equally many",
+  "must hold as many owners and logps as tokens",
 );
 
 const recordSchema = z.object({ reasons: z.array(z.string()) });
 
+/** The episodes of the first, the middle and the last step that has some: a run may have more than the memory holds. */
 function readEpisodes(path: string): EpisodeData[] {
-  return readJournal(path).map((row, index) => {
-    const result = episodeSchema.safeParse(row);
-    if (result.success) return result.data;
-    const [issue] = result.error.issues;
-    throw new UserError(
-      `Cannot use ${path}, row ${index + 1}: ${
-        issue?.path.join(".") || "the row"
-      }: ${issue?.message}`,
-    );
-  });
+  const options = { maxBytes: Infinity };
+  const steps = new Set<unknown>();
+  let index = 0;
+  for (const row of rowsOf(path, options)) {
+    requireSchema(row, episodeSchema, { source: `${path}, row ${++index}` });
+    steps.add(row.step);
+  }
+  const shown = shownSteps([...steps]);
+  const episodes: EpisodeData[] = [];
+  for (const row of rowsOf(path, options)) {
+    if (shown.has(row.step)) episodes.push(episodeSchema.parse(row));
+  }
+  return episodes;
 }
 
 function readRecorded(path: string): RecordedStepData[] {
   const folder = `${path}/steps`;
   if (!exists(folder)) return [];
-  const steps = Array.from(Deno.readDirSync(folder), ({ name }) => name)
+  const steps = namesIn(folder)
     .filter((name) => /^\d+$/.test(name) && exists(`${folder}/${name}/record.json`))
     .map(Number)
     .sort((a, b) => a - b);
@@ -72,14 +77,14 @@ function nameOf(path: string): string {
 export function readRun(path: string): RunData {
   const name = nameOf(path);
   if (path.endsWith(".jsonl")) {
-    return runOfRows(readJournal(path), { name, path });
+    return runOfRows(rowsOf(path), { name, path });
   }
   const paths = runPaths(path);
   return {
     name,
     path,
     settings: exists(paths.config) ? readSettings(paths.config) : undefined,
-    ...metricsOf(readJournal(paths.metrics), paths.metrics),
+    ...metricsOf(rowsOf(paths.metrics), paths.metrics),
     checks: exists(paths.checks) ? readChecks(paths.checks) : [],
     episodes: exists(paths.episodes) ? readEpisodes(paths.episodes) : [],
     checkpoints: checkpointSteps(path),

@@ -1,0 +1,163 @@
+/** Reading recorded steps, held to what a run of that configuration writes. */
+import { z } from "zod";
+import { UserError } from "../core/errors.ts";
+import { OWNER } from "../core/owner.ts";
+import { requireSchema } from "../core/schema.ts";
+import type { RecordedStep } from "../faults/replay.ts";
+import { rowsOf } from "../files/journal.ts";
+import { readJson } from "../files/json.ts";
+import { exists } from "../files/paths.ts";
+import { MAX_JSON_BYTES, readText } from "../files/read_file.ts";
+import { bugFixSpec } from "../gym/bugfix.ts";
+import { OPERATION_NAMES } from "../gym/calls.ts";
+import { makeTasks } from "../gym/tasks.ts";
+import { WORDS } from "../gym/vocabulary.ts";
+import { ALGORITHMS } from "../rl/algorithms.ts";
+import { episodesPerStep, type TrainConfig } from "../rl/config.ts";
+import type { MetricsRow } from "../rl/metrics.ts";
+import { hashOfRecord, stepFiles } from "./step_record.ts";
+
+const TASK_NAMES = new Set<string>(makeTasks("train").map(({ name }) => name));
+
+const count = z.int().min(0);
+
+const infoSchema = z.looseObject({
+  task: z.string().refine((name) => TASK_NAMES.has(name), "names no task for training"),
+  turns: count.min(1),
+  malformed: count,
+  ops: z.array(z.enum(OPERATION_NAMES)),
+  reads: count,
+  tests: count,
+  submitted: z.boolean(),
+  hidden_pass: z.boolean(),
+  public_pass: z.boolean(),
+  stop: z.enum(["submit", "budget"]),
+  calls: z.array(z.string()),
+});
+
+const episodeSchema = z.object({
+  step: count,
+  episode: count,
+  group: count,
+  tokens: z.array(count.max(WORDS.length - 1)).min(2),
+  owners: z.array(count.min(OWNER.prompt).max(OWNER.tool)),
+  // The weights of a run that overflows may give a log-prob that is none; JSON has null for it.
+  logps: z.array(z.number().nullable().transform((logp) => logp ?? NaN)),
+  reward: z.number(),
+  info: infoSchema,
+}).refine(
+  ({ tokens, owners, logps }) => owners.length === tokens.length && logps.length === tokens.length,
+  "must hold as many owners and logps as tokens",
+);
+
+type Episodes = NonNullable<RecordedStep["episodes"]>;
+
+/** The longest episode that the trainer of a run has room for. */
+function maxEpisodeTokens({ maxTurns }: TrainConfig): number {
+  return bugFixSpec(TASK_NAMES.size, maxTurns).maxEpisodeTokens;
+}
+
+/** The group of an episode, as the trainer draws tasks. */
+function groupOf(episode: number, { algorithm, groupSize }: TrainConfig): number {
+  return ALGORITHMS[algorithm].grouped ? Math.floor(episode / groupSize) : episode;
+}
+
+function readEpisodes(path: string, { step, config }: RecordOptions): Episodes {
+  const expected = episodesPerStep(config);
+  const maxTokens = maxEpisodeTokens(config);
+  const rows: z.infer<typeof episodeSchema>[] = [];
+  for (const row of rowsOf(path)) {
+    const index = rows.length;
+    const source = `${path}, row ${index + 1}`;
+    const episode = requireSchema(row, episodeSchema, { source });
+    const place = [episode.step, episode.episode, episode.group];
+    const expectedPlace = [step, index, groupOf(index, config)];
+    if (place.join() !== expectedPlace.join()) {
+      throw new UserError(
+        `Cannot use ${source}: it is of step, episode and group ${
+          place.join(", ")
+        }, but in this run must be of ${expectedPlace.join(", ")}`,
+      );
+    }
+    if (episode.tokens.length > maxTokens) {
+      throw new UserError(
+        `Cannot use ${source}: it has ${episode.tokens.length} tokens, but an episode of this run has at most ${maxTokens}`,
+      );
+    }
+    rows.push(episode);
+  }
+  if (rows.length !== expected) {
+    throw new UserError(
+      `Cannot use ${path}: it holds ${rows.length} episodes, but a step of this run has ${expected}`,
+    );
+  }
+  return {
+    groupId_B: rows.map(({ group }) => group),
+    trajectories: rows.map(({ tokens, owners, logps, reward, info }) => {
+      const { hidden_pass: hiddenPass, public_pass: publicPass, ...rest } = info;
+      return {
+        ids: Uint32Array.from(tokens),
+        owners: Uint8Array.from(owners),
+        logps: Float32Array.from(logps),
+        reward,
+        info: { ...rest, hiddenPass, publicPass },
+      };
+    }),
+  };
+}
+
+const recordSchema = z.object({
+  reasons: z.array(z.string()),
+  row: z.looseObject({ step: count }).catchall(z.number().nullable()),
+  sha256: z.string().optional(),
+});
+
+/** Which record to read. */
+interface RecordOptions {
+  readonly step: number;
+  /** The run's. */
+  readonly config: TrainConfig;
+}
+
+/** A record that was read. */
+export interface ReadStepRecord extends RecordedStep {
+  /** The state before the step. */
+  readonly statePath: string;
+  /** True: its SHA-256 was right. False: it bears none, as those of older versions. */
+  readonly isVerified: boolean;
+}
+
+/**
+ * Reads a recorded step.
+ *
+ * @param path The run's folder.
+ * @returns Its row and episodes, and where the state before it lies; undefined where the step was not recorded.
+ * @throws {UserError} When the record cannot be read, is damaged, or is none of a run of this configuration.
+ */
+export function readStepRecord(path: string, options: RecordOptions): ReadStepRecord | undefined {
+  const { step } = options;
+  const files = stepFiles(path, step);
+  if (!exists(files.record)) return undefined;
+  const content = readJson(files.record);
+  const { row, sha256 } = requireSchema(content, recordSchema, { source: files.record });
+  if (row.step !== step) {
+    throw new UserError(
+      `Cannot use ${files.record}: it is of step ${row.step}, but its folder says ${step}`,
+    );
+  }
+  if (sha256 !== undefined) {
+    const episodes = readText(files.episodes, { maxBytes: MAX_JSON_BYTES });
+    if (hashOfRecord(content, episodes) !== sha256) {
+      throw new UserError(
+        `Cannot use ${files.record}: it is damaged, since it and ${files.episodes} do not have the SHA-256 that it ` +
+          "bears; delete it, and the step is replayed from a checkpoint",
+      );
+    }
+  }
+  return {
+    row: row as unknown as MetricsRow,
+    episodes: readEpisodes(files.episodes, options),
+    statePath: files.state,
+    isVerified: sha256 !== undefined,
+  };
+}
