@@ -78,7 +78,7 @@ async function withFastestLayout(gpu: Gpu, flags: GpuFlags): Promise<Gpu> {
   remark(
     `agentrl: finding the fastest layout of the kernels on ${
       escapeControls(adapter)
-    } (once; cli/agentrl tune repeats it)\n`,
+    } (once; the command tune repeats it)\n`,
   );
   gpu.device.destroy();
   const { measureLayouts } = await import("./tuning.ts");

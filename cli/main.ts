@@ -22,6 +22,17 @@ function overview(): string {
   ].join("\n");
 }
 
+/** What the launcher adds before the user's arguments: how it was called. */
+const CALLED_AS = "--called-as=";
+
+/** The program's name where nobody says another: as it is called in the root of the repository. */
+const OWN_NAME = "cli/agentrl";
+
+/** Hints are written as from the repository's root, and printed as the user calls the program. */
+function asCalled(text: string, calledAs: string): string {
+  return text.replaceAll(/(?<![\w./-])cli\/agentrl(?= )/g, () => calledAs);
+}
+
 /** The command's flags, then the common ones that it does not declare itself. */
 function flagsOf(command: Command): Flags {
   return { ...command.flags, ...COMMON_FLAGS, ...command.flags };
@@ -51,15 +62,20 @@ function checkPositionals(given: readonly string[], names: readonly string[] = [
   }
 }
 
+interface PrintOptions {
+  readonly calledAs: string;
+  readonly exitCode?: number;
+}
+
 /**
  * Prints a result.
  *
- * @param exitCode The command's; it stays where the reader of stdout has seen enough and is gone.
+ * @param options.exitCode The command's; it stays where the reader of stdout has seen enough and is gone.
  * @throws {UserError} When stdout cannot be written otherwise.
  */
-function print(text: string, exitCode = 0): number {
+function print(text: string, { calledAs, exitCode = 0 }: PrintOptions): number {
   try {
-    writeText(Deno.stdout, `${text}\n`);
+    writeText(Deno.stdout, `${asCalled(text, calledAs)}\n`);
     return exitCode;
   } catch (error) {
     if (error instanceof Deno.errors.BrokenPipe) return exitCode;
@@ -76,21 +92,54 @@ function jsonLine(document: unknown): string {
   return escapeControls(JSON.stringify(document));
 }
 
-/** Runs one command. @returns The exit code. */
-async function runCommand(name: string, args: readonly string[]): Promise<number> {
+/** What a command's module brings with it comes from Deno's cache, at the first start from the npm registry. */
+const NPM_WAIT_MS = 10_000;
+
+/**
+ * Loads a command.
+ *
+ * @throws {UserError} When a package is neither in Deno's cache nor to be had.
+ */
+async function loadCommand(name: string): Promise<Command> {
   const entry = COMMANDS[name];
   if (entry === undefined) throw new UserError("the command is not registered");
-  const { command } = await entry.load();
-  const { flags, positionals } = parseFlags(args, flagsOf(command));
-  if (flags.help === true) return print(helpOf(name, command));
-  checkPositionals(positionals, command.positionals);
-  const { document, text, exitCode } = await command.run(flags, positionals);
-  return print(flags.json === true ? jsonLine(document) : escapeLines(text), exitCode);
+  const timer = setTimeout(() => {
+    remark(`agentrl ${name}: waiting for the npm registry, which sends what Deno's cache lacks\n`);
+  }, NPM_WAIT_MS);
+  try {
+    return (await entry.load()).command;
+  } catch (error) {
+    // Deno has no class for this: "Failed caching npm package 'zod@4.6.7'", then the reasons, one a line.
+    if (!(error instanceof TypeError && /\bnpm package\b/.test(error.message))) throw error;
+    const [what = "", why = ""] = error.message.split("\n");
+    throw new UserError(
+      `Cannot start: ${what} (${
+        why.replace(/^\s*0: /, "")
+      }): the first start needs the npm registry ` +
+        "and a folder for Deno's cache that can be written (DENO_DIR)",
+      4,
+    );
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
-function reportError(where: string, error: unknown): number {
+/** Runs one command. @returns The exit code. */
+async function runCommand(args: readonly string[], calledAs: string): Promise<number> {
+  const [name = "", ...rest] = args;
+  const command = await loadCommand(name);
+  const { flags, positionals } = parseFlags(rest, flagsOf(command));
+  if (flags.help === true) return print(helpOf(name, command), { calledAs });
+  checkPositionals(positionals, command.positionals);
+  const { document, text, exitCode = 0 } = await command.run(flags, positionals);
+  return flags.json === true
+    ? print(jsonLine(document), { calledAs: OWN_NAME, exitCode })
+    : print(escapeLines(text), { calledAs, exitCode });
+}
+
+function reportError(where: string, { error, calledAs }: { error: unknown; calledAs: string }) {
   if (error instanceof UserError || error instanceof DeviceLostError) {
-    remark(`${where}: ${oneSentence(error.message)}\n`);
+    remark(`${where}: ${oneSentence(asCalled(error.message, calledAs))}\n`);
     return error instanceof UserError ? error.exitCode : 1;
   }
   remark(
@@ -101,34 +150,40 @@ function reportError(where: string, error: unknown): number {
 }
 
 /** Runs what the arguments say, errors and all. */
-async function runArguments(args: readonly string[]): Promise<number> {
-  const [name, ...rest] = args;
+async function runArguments(args: readonly string[], calledAs: string): Promise<number> {
+  const [name] = args;
   if (name === undefined) {
-    remark(`${overview()}\n`);
+    remark(`${asCalled(overview(), calledAs)}\n`);
     return 2;
   }
-  if (name === "--help" || name === "-h" || name === "help") return print(overview());
+  if (name === "--help" || name === "-h" || name === "help") return print(overview(), { calledAs });
+  if (name === "--version") return print(`agentrl ${denoConfig.version}`, { calledAs });
   if (!Object.hasOwn(COMMANDS, name)) {
     const known = [...Object.keys(COMMANDS), "test"];
     const kind = name.startsWith("-") ? "flag before the command" : "command";
     throw new UserError(`unknown ${kind} "${name}": ${suggestName(name, known)}`);
   }
-  return await runCommand(name, rest);
+  return await runCommand(args, calledAs);
 }
 
 /**
  * Runs the command line.
  *
- * @param args The arguments after `agentrl`.
+ * @param args The arguments after `agentrl`; the launcher puts `--called-as=NAME` before them, the name in hints.
  * @returns The exit code: 0; 1 where the result is bad, 2 where the input is, 4 where the machine fails (a full disk); 129, 130 or
  *   143 where a signal ended the work.
  */
 export async function main(args: readonly string[]): Promise<number> {
+  const [first = ""] = args;
+  const isNamed = first.startsWith(CALLED_AS);
+  const calledAs = isNamed ? first.slice(CALLED_AS.length) : OWN_NAME;
+  const rest = isNamed ? args.slice(1) : args;
   try {
-    return await runArguments(args);
+    return await runArguments(rest, calledAs);
   } catch (error) {
-    const [name = ""] = args;
-    return reportError(Object.hasOwn(COMMANDS, name) ? `agentrl ${name}` : "agentrl", error);
+    const [name = ""] = rest;
+    const where = Object.hasOwn(COMMANDS, name) ? `agentrl ${name}` : "agentrl";
+    return reportError(where, { error, calledAs });
   }
 }
 

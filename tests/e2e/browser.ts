@@ -1,5 +1,5 @@
-/** A headless Chromium for tests: started by hand with few rights, driven by puppeteer-core, gone at the end. */
-import puppeteer, { type Browser, type Page } from "puppeteer-core";
+/** A headless Chromium for tests: started by hand with few rights, driven by its DevTools protocol, gone at the end. */
+import { Browser, type Page } from "./devtools.ts";
 
 /** Programs that will do, as they are called on Debian, on other Linuxes and on a Mac. */
 const PROGRAMS = [
@@ -64,10 +64,7 @@ export async function withBrowser(use: (browser: Browser) => Promise<void>): Pro
     stderr: "null",
   }).spawn();
   try {
-    const browser = await puppeteer.connect({
-      browserWSEndpoint: await debuggerAddress(profile),
-      defaultViewport: null,
-    });
+    const browser = await Browser.connect(await debuggerAddress(profile));
     try {
       await use(browser);
     } finally {
@@ -99,6 +96,32 @@ export interface Watched {
   readonly complaints: string[];
 }
 
+/** What an event of a page has to complain about: an error or warning, or the address that is requested. */
+function complaintOf(
+  method: string,
+  params: Readonly<Record<string, unknown>>,
+): string | undefined {
+  const { type, entry, request } = params as {
+    readonly type?: string;
+    readonly entry?: { readonly level: string; readonly text: string };
+    readonly request?: { readonly url: string };
+  };
+  switch (method) {
+    case "Runtime.consoleAPICalled":
+      return ["error", "warning", "assert"].includes(type ?? "")
+        ? JSON.stringify(params)
+        : undefined;
+    case "Runtime.exceptionThrown":
+      return JSON.stringify(params);
+    case "Log.entryAdded":
+      return ["error", "warning"].includes(entry?.level ?? "") ? entry?.text : undefined;
+    case "Network.requestWillBeSent":
+      return request?.url;
+    default:
+      return undefined;
+  }
+}
+
 /** Opens a file. */
 export async function openFile(
   browser: Browser,
@@ -110,18 +133,21 @@ export async function openFile(
   },
 ): Promise<Watched> {
   const { path, width = 1200, javaScript = true, scheme = "light" } = options;
-  const page = await browser.newPage();
   const complaints: string[] = [];
-  page.on("console", (message) => {
-    if (["error", "warn"].includes(message.type())) complaints.push(message.text());
+  const page = await browser.newPage((method, params) => {
+    const complaint = complaintOf(method, params);
+    if (complaint !== undefined && complaint !== `file://${path}`) complaints.push(complaint);
   });
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("request", (request) => {
-    if (request.url() !== `file://${path}`) complaints.push(request.url());
+  await page.send("Emulation.setScriptExecutionDisabled", { value: !javaScript });
+  await page.send("Emulation.setDeviceMetricsOverride", {
+    width,
+    height: 900,
+    deviceScaleFactor: 1,
+    mobile: false,
   });
-  await page.setJavaScriptEnabled(javaScript);
-  await page.setViewport({ width, height: 900 });
-  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+  await page.send("Emulation.setEmulatedMedia", {
+    features: [{ name: "prefers-color-scheme", value: scheme }],
+  });
   await page.goto(`file://${path}`);
   return { page, complaints };
 }

@@ -2,7 +2,8 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 
-const LAUNCHER = fileURLToPath(new URL("../../cli/agentrl", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../", import.meta.url)).replace(/\/$/, "");
+const LAUNCHER = `${ROOT}/cli/agentrl`;
 
 interface Result {
   readonly code: number;
@@ -62,20 +63,109 @@ Deno.test("agentrl info prints one JSON document and nothing else when XDG_RUNTI
   assertEquals(JSON.parse(stdout).versions.deno, Deno.version.deno);
 });
 
-Deno.test("agentrl starts in another folder and through links whose paths hold spaces", async () => {
+Deno.test("agentrl starts in another folder and through links, and its hints name it as it was called", async () => {
   const folder = await Deno.makeTempDir({ prefix: "with space " });
   try {
     await Deno.symlink(LAUNCHER, `${folder}/first`);
-    await Deno.symlink("first", `${folder}/second link`);
-    const { code, stdout } = await run(["info", "--help"], {
-      launcher: `${folder}/second link`,
-      cwd: folder,
-    });
-    assertEquals(code, 0);
-    assertStringIncludes(stdout, "Usage: cli/agentrl info [flags]");
+    await Deno.symlink("first", `${folder}/second 'link'`);
+    await Deno.mkdir(`${folder}/bin`);
+    await Deno.symlink(LAUNCHER, `${folder}/bin/agentrl`);
+    const usageOf = async (command: string) => {
+      const PATH = `${folder}/bin:${Deno.env.get("PATH")}`;
+      const { code, stdout, stderr } = await run(["-c", command], {
+        launcher: "/bin/sh",
+        cwd: folder,
+        env: { PATH },
+      });
+      assertEquals(code, 0, stderr);
+      return /^Usage: (.*) info \[flags\]$/m.exec(stdout)?.[1];
+    };
+    const quoted = String.raw`'${folder}/second '\''link'\'''`;
+    assertEquals(await usageOf(`"${folder}/second 'link'" info --help`), quoted);
+    assertEquals(await usageOf("./first info --help"), "./first");
+    assertEquals(await usageOf("agentrl info --help"), "agentrl");
+    assertEquals(await usageOf(`cd '${ROOT}' && cli/agentrl info --help`), "cli/agentrl");
+    assertEquals(await usageOf(`cd '${ROOT}/cli' && sh agentrl info --help`), "agentrl");
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("agentrl prints hints, errors and results with its name as it was called, and paths as they are", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.symlink(LAUNCHER, `${folder}/agentrl`);
+    const called = `${folder}/agentrl`;
+    const call = (args: readonly string[]) => run(args, { launcher: called });
+    assertStringIncludes((await call(["--help"])).stdout, `\nUsage: ${called} COMMAND [flags]\n`);
+    assertStringIncludes((await call([])).stderr, `\n${called} COMMAND --help explains`);
+    // A row whose ratio is off, so that triage has something to suggest.
+    await Deno.writeTextFile(`${folder}/metrics.jsonl`, '{"step":0,"logp_gap":3}\n');
+    const triage = await call(["triage", `${folder}/metrics.jsonl`]);
+    assertStringIncludes(triage.stdout, `${called} `);
+    assert(!/(?<!\S)cli\/agentrl /.test(triage.stdout), triage.stdout);
+    const path = await call(["triage", "x/cli/agentrl y"]);
+    assertStringIncludes(path.stderr, "Cannot read x/cli/agentrl y: ");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("agentrl --version says its version in every shell, and needs no Deno for that", async () => {
+  const { version } = JSON.parse(await Deno.readTextFile(`${ROOT}/deno.json`));
+  for (const shell of ["sh", "dash", "bash --posix", "busybox sh"]) {
+    const [program = "", ...args] = shell.split(" ");
+    const launcher = [`/usr/bin/${program}`, `/bin/${program}`].find(exists);
+    if (launcher === undefined) continue; // `sh` is everywhere.
+    const withoutDeno = await run([...args, LAUNCHER, "--version"], {
+      launcher,
+      env: { PATH: "/nowhere" },
+      clearEnv: true,
+    });
+    assertEquals(withoutDeno, { code: 0, stdout: `agentrl ${version}\n`, stderr: "" }, shell);
+    const help = await run([...args, LAUNCHER, "metrics", "--help"], { launcher });
+    assertEquals([help.code, help.stderr], [0, ""], shell);
+  }
+});
+
+Deno.test("agentrl starts nothing but what looks at Deno's file, once it knows that Deno", async () => {
+  // Each process costs a millisecond and more; a Deno that is asked for its version costs 20.
+  await run(["--help"]);
+  const { stderr } = await run(["-x", LAUNCHER, "--help"], { launcher: "/bin/sh" });
+  const external = /^\++ (?:LC_ALL=C )?(?:ls|readlink|sed|uname|dirname|cat|mktemp|rm|sleep)\b/;
+  const found = stderr.split("\n").filter((line) => external.test(line));
+  assert(found.length <= 2, found.join("\n"));
+  assert(!stderr.includes("--version\n"), stderr);
+});
+
+Deno.test("agentrl fetches no package that only tests need, and says in one sentence that packages are missing", async () => {
+  const folder = await Deno.makeTempDir();
+  const asked = new Set<string>();
+  const registry = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (request) => {
+    const path = decodeURIComponent(new URL(request.url).pathname);
+    asked.add(path.slice(1).split("/-/")[0] ?? "");
+    return new Response("not here", { status: 404 });
+  });
+  try {
+    for (const command of ["triage", "info", "train"]) {
+      const { code, stdout, stderr } = await run([command], {
+        env: {
+          DENO_DIR: `${folder}/cache`,
+          AGENTRL_READBACK: "awaited",
+          NPM_CONFIG_REGISTRY: `http://127.0.0.1:${registry.addr.port}/`,
+        },
+      });
+      assertEquals([code, stdout], [4, ""], stderr);
+      const sentence = `^agentrl ${command}: Cannot start: [^\\n]*npm registry[^\\n]*\\n$`;
+      assertMatch(stderr, new RegExp(sentence));
+    }
+  } finally {
+    await registry.shutdown();
+    await Deno.remove(folder, { recursive: true });
+  }
+  const needed = ["zod", "chart.js", "@kurkle/color"];
+  assert(asked.size > 0);
+  assertEquals([...asked].filter((name) => !needed.includes(name)), []);
 });
 
 Deno.test("agentrl says what to install when neither Deno nor npm is there", async () => {

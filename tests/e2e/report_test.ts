@@ -1,17 +1,12 @@
 /** Reports in a real browser: nothing is requested, charts are drawn, and every kind of reader gets the numbers. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { Browser, Page } from "puppeteer-core";
 import { HOSTILE, writeFaults, writeLab, writeMatrix, writeRun } from "../report/fixture.ts";
 import { withFolder } from "../files/with_folder.ts";
 import { openFile, withBrowser } from "./browser.ts";
 import { agentrl, assertRefused } from "./command_line.ts";
+import type { Browser, Page, PageElement } from "./devtools.ts";
 
 /** What functions that run in the page use there. */
-interface PageElement {
-  readonly textContent: string | null;
-  querySelector(selector: string): PageElement | null;
-  getBoundingClientRect(): { readonly height: number };
-}
 declare const document: {
   readonly documentElement: { readonly scrollWidth: number; readonly clientWidth: number };
   readonly body: { readonly innerText: string };
@@ -39,7 +34,7 @@ function drawAll(page: Page): Promise<number> {
 
 /** Of each canvas: its id, points by curve, and how many of its pixels are painted. */
 function canvasesOf(page: Page) {
-  return page.$$eval("canvas", (canvases) =>
+  return page.evaluateAll("canvas", (canvases) =>
     canvases.map((element) => {
       const canvas = element as unknown as {
         id: string;
@@ -88,11 +83,11 @@ async function checkDrawn(browser: Browser, path: string): Promise<void> {
 
 async function checkHostile(browser: Browser, path: string): Promise<void> {
   const { page, complaints } = await openFile(browser, { path });
-  assertEquals([await page.title(), await page.$$eval("img", (all) => all.length)], [
+  assertEquals([await page.title(), await page.evaluateAll("img", (all) => all.length)], [
     "agentrl report",
     0,
   ]);
-  const text = await page.$eval("body", (body) => body.textContent ?? "");
+  const text = await page.evaluateOne("body", (body) => body.textContent ?? "");
   const count = text.split(HOSTILE).length - 1;
   assert(count >= 8, `the name stands ${count} times on the page, as text`);
   assertEquals(complaints, []);
@@ -102,32 +97,31 @@ async function checkHostile(browser: Browser, path: string): Promise<void> {
 async function checkReaders(browser: Browser, path: string): Promise<void> {
   const { page, complaints } = await openFile(browser, { path });
   // The triage map answers a click, and the keyboard.
-  const symptom = await page.waitForSelector('.triage-map [data-rule="0"]');
-  await symptom?.focus();
-  await page.keyboard.press("Enter");
-  const answer = await page.$eval(
+  await page.focus('.triage-map [data-rule="0"]');
+  await page.press("Enter");
+  const answer = await page.evaluateOne(
     ".triage-map [aria-live]",
     (element) => element.textContent ?? "",
   );
   assertMatch(answer, /Test: check 1 violated.*Points to mask_shift/);
-  assertEquals(await page.$$eval(".triage-map [aria-pressed=true]", (all) => all.length), 1);
-  assert(await page.$$eval(".triage-map .item.on", (all) => all.length) >= 3);
+  assertEquals(await page.evaluateAll(".triage-map [aria-pressed=true]", (all) => all.length), 1);
+  assert(await page.evaluateAll(".triage-map .item.on", (all) => all.length) >= 3);
   // Transcripts: three kinds of tokens, and a log-prob on focus.
-  await page.$eval(".transcripts", (details) => details.setAttribute("open", ""));
-  const owners = await page.$$eval(
+  await page.evaluateOne(".transcripts", (details) => details.setAttribute("open", ""));
+  const owners = await page.evaluateAll(
     ".episode .token",
     (all) => all.map(({ className }) => className.split(" ")[1]),
   );
   assertEquals([...new Set(owners)], ["prompt", "policy", "tool"]);
   await page.focus(".episode .token.policy");
-  await page.keyboard.press("ArrowRight");
+  await page.press("ArrowRight");
   const [shown, height] = await page.evaluate(() => {
     const more = document.activeElement?.querySelector(".more");
     return [document.activeElement?.textContent ?? "", more?.getBoundingClientRect().height ?? 0];
   });
   assertMatch(String(shown), /^read log-prob −1\.5, probability 0\.223$/);
   assert(Number(height) > 10, `the log-prob is ${height} px high`);
-  const side = await page.$eval(".episode .side", (element) => element.textContent ?? "");
+  const side = await page.evaluateOne(".episode .side", (element) => element.textContent ?? "");
   assertMatch(side, /reward 0advantage −0\.707/);
   assertEquals(complaints, []);
   await page.close();
@@ -138,10 +132,10 @@ async function checkWidths(browser: Browser, path: string): Promise<void> {
     const { page, complaints } = await openFile(browser, { path, width, scheme });
     await drawAll(page);
     assert(await overflowOf(page) <= 0, `wider than ${width} px`);
-    const ground = await page.$eval("body", (body) => getComputedStyle(body).backgroundColor);
+    const ground = await page.evaluateOne("body", (body) => getComputedStyle(body).backgroundColor);
     assertEquals(ground, "rgb(255, 255, 255)", "paper is white in both themes");
     await page.evaluate(() => dispatchEvent(new Event("afterprint")));
-    const themed = await page.$eval("body", (body) => getComputedStyle(body).backgroundColor);
+    const themed = await page.evaluateOne("body", (body) => getComputedStyle(body).backgroundColor);
     assertEquals(themed === "rgb(255, 255, 255)", scheme === "light");
     assertEquals(complaints, []);
     await page.close();
@@ -155,8 +149,8 @@ async function checkWithoutJavaScript(browser: Browser, path: string): Promise<v
   for (const part of ["✗ 0.54", "Table: Reward and pass rate", "check 1 violated", "44.7"]) {
     assertStringIncludes(text, part);
   }
-  assertEquals(await page.$$eval("details.data:not([open])", (all) => all.length), 0);
-  const heights = await page.$$eval(
+  assertEquals(await page.evaluateAll("details.data:not([open])", (all) => all.length), 0);
+  const heights = await page.evaluateAll(
     "canvas",
     (all) => all.map((canvas) => canvas.getBoundingClientRect().height),
   );
@@ -200,6 +194,27 @@ Deno.test("agentrl report writes one file that a browser shows to every kind of 
       await checkWidths(browser, small);
       await checkWithoutJavaScript(browser, small);
       await checkLongRun(browser, long);
+    });
+  });
+});
+
+Deno.test("openFile() hears of errors, warnings and requests of a page", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/page.html`;
+    Deno.writeTextFileSync(
+      path,
+      `<title>t</title><img src="other.png"><script>
+        console.log("fine"); console.warn("beware"); setTimeout(() => { throw new Error("thrown"); });
+      </script>`,
+    );
+    await withBrowser(async (browser) => {
+      const { page, complaints } = await openFile(browser, { path });
+      await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 50)));
+      const text = complaints.join("\n");
+      for (const part of ["beware", "thrown", `file://${folder}/other.png`]) {
+        assertStringIncludes(text, part);
+      }
+      assert(!text.includes("fine"));
     });
   });
 });
