@@ -3,10 +3,12 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { Commands } from "../../src/gpu/commands.ts";
 import { readCheckpoint, writeCheckpoint } from "../../src/run/checkpoint.ts";
 import { readJournal } from "../../src/files/journal.ts";
+import { readRunLog } from "../../src/files/log_source.ts";
 import { checkpointSteps, runPaths } from "../../src/run/run_directory.ts";
 import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
 import { resumeRun, SMALL_SETS, smallSettings, startRun } from "../run/small_run.ts";
 import { withFolder } from "../files/with_folder.ts";
+import { valuesOf } from "../logs/memory_input.ts";
 import { agentrl, assertRefused, golden, LAUNCHER, namesIn } from "./command_line.ts";
 
 const STEPS = 8;
@@ -147,6 +149,45 @@ gpuTest(
         }
       }
       assert(killedAfter.some((step) => step > 0 && step < STEPS), `killed after ${killedAfter}`);
+    }),
+);
+
+gpuTest(
+  "agentrl train --log tensorboard killed and resumed logs every row once, and changes no other file",
+  () =>
+    withFolder(async (folder) => {
+      const plain = `${folder}/plain`;
+      const settings = smallSettings(STEPS);
+      await startRun(new Commands(await testGpu()), { path: plain, settings, ignoreChecks: true });
+      const path = `${folder}/run`;
+      await killAt(
+        waitForRows(path, 6),
+        spawn([...smallArguments(path), "--log", "tensorboard"]),
+      );
+      const killedAfter = readJournal(runPaths(path).metrics).length;
+      const resumed = await agentrl(["train", "--out", path, "--resume", "--no-gate"]);
+      assertEquals(resumed.code, 0, resumed.stderr);
+
+      for (
+        const file of ["metrics.jsonl", "episodes.jsonl", `checkpoints/step-${STEPS}.safetensors`]
+      ) {
+        assertEquals(
+          Deno.readFileSync(`${path}/${file}`),
+          Deno.readFileSync(`${plain}/${file}`),
+          file,
+        );
+      }
+      const log = await readRunLog(`${path}/tensorboard`);
+      assertEquals(log.source.files.length, 2, `killed after ${killedAfter} rows`);
+      const rows = readJournal(runPaths(path).metrics);
+      const expected: Record<string, (readonly [number, number])[]> = {};
+      for (const { step, ...metrics } of rows) {
+        for (const [key, value] of Object.entries(metrics)) {
+          (expected[key] ??= []).push([Number(step), Math.fround(Number(value))]);
+        }
+      }
+      assert(Object.keys(expected).length > 20);
+      assertEquals<unknown>(valuesOf(log), expected);
     }),
 );
 
