@@ -1,12 +1,18 @@
-/** `agentrl metrics`: the metrics dictionary. */
+/** `agentrl metrics`: the metrics dictionary, ours or that of another trainer. */
 import {
   HEALTHY_RANGES_FROM,
   type MetricEntry,
   type MetricGroup,
   METRICS,
 } from "../../src/rl/metric_dictionary.ts";
-import { defineCommand } from "../command.ts";
+import { terminalColumns } from "../../src/files/terminal.ts";
+import { producerById, PRODUCERS } from "../../src/producers/producers.ts";
+import { defineCommand, type Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";
+import { describeProducer, producerDocument } from "../producer_table.ts";
+
+/** The value of `--producer` that lists the others. */
+const LIST = "list";
 
 const GROUPS: Readonly<Record<MetricGroup, string>> = {
   outcome: "Outcome: what was reached",
@@ -29,17 +35,41 @@ function describeGroup([group, title]: [string, string]): string[] {
   return [title, ...formatTable(rows), ""];
 }
 
+function ourMetrics(): Outcome {
+  const text = [
+    ...Object.entries(GROUPS).flatMap(describeGroup),
+    ...formatTable([["healthy", `the extremes of ${HEALTHY_RANGES_FROM}`]]),
+  ].join("\n");
+  return { document: { healthyRangesFrom: HEALTHY_RANGES_FROM, metrics: METRICS }, text };
+}
+
+function listProducers(): Outcome {
+  const rows = PRODUCERS.map(({ id, title }) => [id, title] as const);
+  return {
+    document: { producers: PRODUCERS.map(({ id, title, kind }) => ({ id, title, kind })) },
+    text: formatTable(rows).join("\n"),
+  };
+}
+
 /** The command `metrics`. */
 export const command = defineCommand({
-  flags: {},
-  run: () => {
-    const text = [
-      ...Object.entries(GROUPS).flatMap(describeGroup),
-      ...formatTable([["healthy", `the extremes of ${HEALTHY_RANGES_FROM}`]]),
-    ].join("\n");
-    return Promise.resolve({
-      document: { healthyRangesFrom: HEALTHY_RANGES_FROM, metrics: METRICS },
-      text,
-    });
+  flags: {
+    producer: {
+      kind: "string",
+      choices: [LIST, ...PRODUCERS.map(({ id }) => id)],
+      help: "what each key of another trainer's log measures; list names the trainers",
+    },
+  },
+  run: ({ producer: id }) => {
+    if (id === LIST) return Promise.resolve(listProducers());
+    const producer = id === undefined ? undefined : producerById(id);
+    return Promise.resolve(
+      producer
+        ? {
+          document: producerDocument(producer),
+          text: describeProducer(producer, terminalColumns()).join("\n"),
+        }
+        : ourMetrics(),
+    );
   },
 });

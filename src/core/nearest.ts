@@ -1,7 +1,7 @@
 /** The nearest known name to a mistyped one, for error sentences that end in "did you mean …?". */
 
 /** Levenshtein distance: the fewest insertions, deletions and replacements that turn `a` into `b`. */
-function editDistance(a: string, b: string): number {
+export function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row++) {
     const current = [row];

@@ -39,3 +39,19 @@ export function remark(text: string): void {
     if (!(error instanceof Error)) throw error;
   }
 }
+
+/** Narrower terminals are written for as if they had these columns; pipes get {@linkcode PLAIN_COLUMNS}. */
+const LEAST_COLUMNS = 40;
+
+/** Columns where the output is no terminal. */
+const PLAIN_COLUMNS = 80;
+
+/** Columns of the terminal that stdout is; 80 where it is none. */
+export function terminalColumns(): number {
+  if (!Deno.stdout.isTerminal()) return PLAIN_COLUMNS;
+  try {
+    return Math.max(LEAST_COLUMNS, Deno.consoleSize().columns);
+  } catch {
+    return PLAIN_COLUMNS;
+  }
+}

@@ -8,7 +8,7 @@ import {
 } from "../logs/run_log.ts";
 import type { CanonicalMetric, Era, Evidence, MetricDefinition, Producer } from "./definition.ts";
 import { hasDecimals } from "./evidence.ts";
-import { GENERIC_DEFINITIONS } from "./generic.ts";
+import { GENERIC_DEFINITIONS, STATED_DEFINITIONS } from "./generic.ts";
 import { PRODUCERS } from "./producers.ts";
 import { entriesOf, type Reading, readKey, wholeKey } from "./read_keys.ts";
 import { evidenceOf, namesOf, recogniseProducer } from "./recognise.ts";
@@ -62,7 +62,8 @@ function readKeys(
   { producer, eras }: { readonly producer: Producer | undefined; readonly eras: readonly Era[] },
 ): { readonly readings: readonly Reading[]; readonly unknown: readonly string[] } {
   const eraIds = eras.length > 0 ? new Set(eras.map(({ id }) => id)) : undefined;
-  const entries = entriesOf(producer?.definitions ?? GENERIC_DEFINITIONS, eraIds);
+  const definitions = [...producer?.definitions ?? GENERIC_DEFINITIONS, ...STATED_DEFINITIONS];
+  const entries = entriesOf(definitions, eraIds);
   const alsoLogs = (producer?.alsoLogs ?? []).map(wholeKey);
   const readings: Reading[] = [];
   const unknown: string[] = [];

@@ -31,14 +31,14 @@ const OUTCOME: readonly MetricDefinition[] = [
   },
   {
     metric: "length",
-    key: /(?:tokens?|rollout)\/response_length\/mean/,
+    key: /(?:token|tokens|rollout)\/response_length\/mean/,
     ...OF_SAMPLES,
     unit: "tokens",
     says: "Mean length of the responses.",
   },
   {
     metric: "length_max",
-    key: /(?:tokens?|rollout)\/response_length\/max/,
+    key: /(?:token|tokens|rollout)\/response_length\/max/,
     ...OF_SAMPLES,
     unit: "tokens",
     says: "Longest response of the step.",
