@@ -1,0 +1,257 @@
+/** What rules read off a series: levels at both ends, noise, trends, shifts and spikes, all of them robust to single rows. */
+import { median, quantile } from "../../core/statistics.ts";
+import type { MeasuredSeries } from "../../producers/run_view.ts";
+
+/** The finite values of a series, by step. */
+export interface Curve {
+  readonly series: MeasuredSeries;
+  readonly key: string;
+  readonly steps: Float64Array;
+  readonly values: Float64Array;
+}
+
+/** Fewest values from which a trend is read: two windows of five. */
+export const LEAST_FOR_TREND = 10;
+
+/** Takes what is not a number out of a series. */
+export function curveOf(series: MeasuredSeries): Curve {
+  const kept: number[] = [];
+  series.values.forEach((value, i) => {
+    if (Number.isFinite(value)) kept.push(i);
+  });
+  return {
+    series,
+    key: series.key,
+    steps: Float64Array.from(kept, (i) => series.steps[i]),
+    values: Float64Array.from(kept, (i) => series.values[i]),
+  };
+}
+
+/** Median; NaN of nothing. */
+export function middle(values: ArrayLike<number>): number {
+  return values.length === 0 ? NaN : median(values);
+}
+
+/** Standard deviation of a normal distribution over the median of |x|. */
+const SIGMA_PER_MAD = 1.4826;
+
+/**
+ * Noise of single values: what successive values differ by, over √2. A trend hardly enters, and a few spikes do not.
+ * Half of the values equal to their neighbours would make it 0, so that then the mean difference stands in.
+ */
+export function noiseOf(values: ArrayLike<number>): number {
+  if (values.length < 3) return 0;
+  const jumps = Array.from(
+    { length: values.length - 1 },
+    (_, i) => Math.abs(values[i + 1] - values[i]),
+  );
+  const typical = median(jumps) * SIGMA_PER_MAD;
+  const average = jumps.reduce((sum, jump) => sum + jump, 0) / jumps.length;
+  return (typical > 0 ? typical : average) / Math.SQRT2;
+}
+
+/** What is left of the values behind a running median over a fifth of them. */
+function residuals(values: Float64Array): number[] {
+  const half = Math.max(2, Math.floor(values.length / 10));
+  return Array.from(
+    values,
+    (value, i) => value - median(values.subarray(Math.max(0, i - half), i + half + 1)),
+  );
+}
+
+/** Factor by which values that resemble their neighbours widen the error of a mean: √((1 + ρ) / (1 − ρ)). */
+function inflation(values: Float64Array): number {
+  const left = residuals(thinned(values, 256));
+  let product = 0, square = 0;
+  for (let i = 0; i < left.length; i++) {
+    square += left[i] ** 2;
+    if (i > 0) product += left[i] * left[i - 1];
+  }
+  // Neighbours that alternate make a mean surer; this is not counted on.
+  const correlation = square === 0 ? 0 : Math.min(0.9, Math.max(0, product / square));
+  return Math.sqrt((1 + correlation) / (1 - correlation));
+}
+
+/** Means of blocks, at most so many; the values themselves where there are no more. */
+export function thinned(values: Float64Array, most: number): Float64Array {
+  const size = Math.ceil(values.length / most);
+  if (size <= 1) return values;
+  return Float64Array.from({ length: Math.ceil(values.length / size) }, (_, block) => {
+    const part = values.subarray(block * size, (block + 1) * size);
+    return part.reduce((sum, value) => sum + value, 0) / part.length;
+  });
+}
+
+/** How a curve's end differs from its beginning. */
+export interface Change {
+  /** Median of the first fifth. */
+  readonly head: number;
+  /** Median of the last fifth. */
+  readonly tail: number;
+  /** Step at which the last fifth begins. */
+  readonly tailStep: number;
+  readonly lastStep: number;
+  /** Their difference over its own standard error. */
+  readonly z: number;
+}
+
+/** Efficiency of a median: its standard error is this times that of a mean (normal noise). */
+const MEDIAN_ERROR = 1.2533;
+
+/** A curve's first fifth against its last; undefined where it is too short for a trend. */
+export function changeOf({ steps, values }: Curve): Change | undefined {
+  const count = values.length;
+  if (count < LEAST_FOR_TREND) return undefined;
+  const width = Math.max(5, Math.floor(count / 5));
+  const [first, last] = [values.subarray(0, width), values.subarray(count - width)];
+  const [head, tail] = [median(first), median(last)];
+  // The larger of two measures of noise: successive differences, and the spread within the windows.
+  const spread = Math.max(...[first, last].map((window) => {
+    const center = median(window);
+    return SIGMA_PER_MAD * median(window.map((value) => Math.abs(value - center)));
+  }));
+  const noise = Math.max(noiseOf(values), spread);
+  const error = MEDIAN_ERROR * noise * Math.sqrt(2 / width) * inflation(values);
+  const difference = tail - head;
+  const z = difference === 0
+    ? 0
+    : error === 0
+    ? Math.sign(difference) * Infinity
+    : difference / error;
+  return { head, tail, tailStep: steps[count - width], lastStep: steps[count - 1], z };
+}
+
+/** From which share of its values a part of a curve begins, and where it ends. */
+export function partOf({ steps, values }: Curve, from: number, to: number) {
+  const [start, end] = [from, to].map((share) => Math.round(share * values.length));
+  return { values: values.subarray(start, end), step: steps[Math.min(start, steps.length - 1)] };
+}
+
+/** The last quarter of a curve, at least three values where it has them. */
+export function lastQuarter({ steps, values }: Curve) {
+  const start = Math.max(0, Math.min(values.length - 3, Math.floor(values.length * 0.75)));
+  return { values: values.subarray(start), step: steps[start], lastStep: steps[steps.length - 1] };
+}
+
+/** The step from which on the values fulfil a condition to the end (one in ten may break it); undefined where they do not. */
+export function holdsFrom(curve: Curve, condition: (value: number) => boolean) {
+  const { steps, values } = curve;
+  let breaks = 0;
+  let start: number | undefined;
+  for (let i = values.length - 1; i >= 0; i--) {
+    if (!condition(values[i])) breaks++;
+    else if (breaks <= (values.length - i) / 10) start = i;
+    if (breaks > Math.max(1, values.length / 10)) break;
+  }
+  return start === undefined ? undefined : { step: steps[start], count: values.length - start };
+}
+
+/** A lasting change of level. */
+export interface Shift {
+  /** The first step at the new level. */
+  readonly step: number;
+  readonly before: number;
+  readonly after: number;
+}
+
+/** Fewest values on each side of a shift. */
+const LEAST_SIDE = 5;
+
+/**
+ * The place at which the level changes most, by the medians of the ten values before and behind it; undefined where the
+ * curve is too short. A trend has no such place: there the whole sides overlap, and `isSharp` is false.
+ */
+export function shiftOf(
+  { steps, values }: Curve,
+): (Shift & { readonly isSharp: boolean }) | undefined {
+  const count = values.length;
+  if (count < 2 * LEAST_SIDE) return undefined;
+  let best = -1, size = 0;
+  for (let i = LEAST_SIDE; i <= count - LEAST_SIDE; i++) {
+    const before = median(values.subarray(Math.max(0, i - 10), i));
+    const after = median(values.subarray(i, i + 10));
+    const ratio = Math.abs(after - before);
+    if (ratio > size) [best, size] = [i, ratio];
+  }
+  if (best < 0) return undefined;
+  // The window may straddle the jump: the sharp place is the largest single step near it.
+  let split = best;
+  for (let i = Math.max(1, best - 5); i <= Math.min(count - 1, best + 5); i++) {
+    if (Math.abs(values[i] - values[i - 1]) > Math.abs(values[split] - values[split - 1])) {
+      split = i;
+    }
+  }
+  const [left, right] = [values.subarray(0, split), values.subarray(split)];
+  const rises = median(right) > median(left);
+  const isSharp = rises
+    ? quantile(left, 0.9) < quantile(right, 0.1)
+    : quantile(left, 0.1) > quantile(right, 0.9);
+  return { step: steps[split], before: median(left), after: median(right), isSharp };
+}
+
+/** A value far above its neighbours. */
+export interface Spike {
+  readonly index: number;
+  readonly step: number;
+  readonly value: number;
+  /** Median of the values around it. */
+  readonly around: number;
+}
+
+/** Values on each side that a spike is held against. */
+const NEIGHBOURS = 10;
+
+/**
+ * Values that exceed the median around them `times` over, and twelve times the noise there. Both: where the values hardly vary a small
+ * bump is many noises, and where they are near 0 it is many times the median.
+ */
+export function spikesOf({ steps, values }: Curve, times: number): Spike[] {
+  const spikes: Spike[] = [];
+  for (let i = 0; i < values.length; i++) {
+    const start = Math.max(0, i - NEIGHBOURS);
+    const near = values.subarray(start, i + NEIGHBOURS + 1).filter((_, j) => start + j !== i);
+    if (near.length < 5) continue;
+    const around = median(near);
+    if (!(values[i] > times * around) || around <= 0) continue;
+    const spread = SIGMA_PER_MAD * median(near.map((value) => Math.abs(value - around)));
+    if (values[i] - around > 12 * spread) {
+      spikes.push({ index: i, step: steps[i], value: values[i], around });
+    }
+  }
+  return spikes;
+}
+
+/** Decimals with which a number is written; 0 of whole numbers. */
+function decimalsOf(value: number): number {
+  const [digits, exponent = "0"] = Math.abs(value).toString().split("e");
+  const fraction = digits.split(".")[1]?.length ?? 0;
+  return Math.max(0, fraction - Number(exponent));
+}
+
+/**
+ * Decimals that the numbers of a curve are rounded to; undefined where they keep more than six, or are too few or too round
+ * to tell (counts, zeros).
+ */
+export function decimalsSeen(columns: Iterable<ArrayLike<number>>): number | undefined {
+  let most = 0, fractions = 0;
+  for (const values of columns) {
+    const stride = Math.max(1, Math.floor(values.length / 50));
+    for (let i = 0; i < values.length; i += stride) {
+      if (!Number.isFinite(values[i]) || Number.isInteger(values[i])) continue;
+      fractions++;
+      most = Math.max(most, decimalsOf(values[i]));
+      if (most > 6) return undefined;
+    }
+  }
+  return fractions < 5 ? undefined : most;
+}
+
+/** A number for a sentence: three significant digits, whole numbers up to a million as they are. */
+export function say(value: number): string {
+  if (Number.isNaN(value)) return "NaN";
+  if (!Number.isFinite(value)) return value > 0 ? "infinity" : "-infinity";
+  if (Number.isInteger(value) && Math.abs(value) < 1e9) {
+    return String(value).replace(/\B(?=(?:\d{3})+$)/g, ",");
+  }
+  return String(Number(value.toPrecision(3)));
+}

@@ -1,0 +1,113 @@
+/** Rules about the entropy: a collapse before the task is solved, and a policy that dissolves. */
+import type { Finding } from "../finding.ts";
+import { changeOf, type Curve, lastQuarter, middle, say } from "./curve.ts";
+import { about, type Context, type Rule, SURE } from "./rule.ts";
+import { flatnessOf } from "./signal.ts";
+
+/** What is left of the entropy when a policy has made up its mind about nearly every token. */
+const COLLAPSED = 0.15;
+/** An entropy three times that of the start is another policy. */
+const EXPLODED = 3;
+
+/** Whether the rewards stand better, the same or worse at the end; a fall counts from two standard errors on. */
+function outcome({ rewardChange, isLearning }: Context): "better" | "same" | "worse" | "unknown" {
+  if (!rewardChange) return "unknown";
+  if (isLearning) return "better";
+  return rewardChange.z < -SURE ? "worse" : "same";
+}
+
+function entropyTrend(context: Context, entropy: Curve): readonly Finding[] {
+  const change = changeOf(entropy);
+  if (!change || change.head <= 0) return [];
+  const { head, tail, z, tailStep } = change;
+  const came = outcome(context);
+  const common = { ...about(entropy), step: tailStep, value: tail };
+  const reward = context.rewardChange;
+  const rewardMoved = reward ? `${say(reward.head)} to ${say(reward.tail)}` : "not in the log";
+  if (tail <= COLLAPSED * head && z < -SURE) {
+    const bound = { bound: COLLAPSED * head, boundFrom: "0.15 times the run's own first fifth" };
+    const fell = `${entropy.key} falls from ${say(head)} to ${say(tail)}`;
+    if (came === "better") {
+      return [{
+        ...common,
+        ...bound,
+        id: "entropy_collapse",
+        class: "holds",
+        sentence:
+          `${fell} while the reward rises (${rewardMoved}): the policy has learnt what to do, which is no collapse.`,
+      }];
+    }
+    if (came === "unknown") {
+      return [{
+        ...common,
+        ...bound,
+        id: "entropy_collapse",
+        class: "note",
+        sentence:
+          `${fell}; without a reward in the log nothing says whether it has learnt or collapsed.`,
+      }];
+    }
+    const flatness = flatnessOf(context);
+    const flat = flatness &&
+      middle(lastQuarter({ ...flatness.curve, values: flatness.shares }).values);
+    return [{
+      ...common,
+      ...bound,
+      id: "entropy_collapse",
+      class: "suspect",
+      sentence: `${fell}, and the reward does not rise (${rewardMoved})${
+        flat !== undefined && flat > 0.5 ? "; most groups have equal rewards by then" : ""
+      }: the policy has stopped exploring before it found what pays.`,
+      alternatives: [
+        "the policy had solved these tasks before the run began",
+        "an entropy bonus with the wrong sign",
+        "a sampler that draws colder than the trainer computes",
+        "a learning rate that is too high",
+      ],
+      next: `Go back to a checkpoint before the fall; check ${
+        context.knob("temperature", "the sampling temperature")
+      } on both sides, then raise ${
+        context.knob("entropyCoef", "the entropy bonus")
+      } or the upper ${context.knob("clipRange", "clip range")}.`,
+    }];
+  }
+  if (tail >= EXPLODED * head && z > SURE) {
+    const isBad = came === "worse" || came === "same";
+    return [{
+      ...common,
+      id: "entropy_explosion",
+      class: isBad ? "suspect" : "note",
+      bound: EXPLODED * head,
+      boundFrom: "three times the run's own first fifth",
+      sentence: `${entropy.key} rises from ${say(head)} to ${
+        say(tail)
+      } with the reward at ${rewardMoved}${isBad ? ": the policy dissolves into noise" : ""}.`,
+      ...(isBad
+        ? {
+          alternatives: [
+            "an entropy bonus that outweighs the reward",
+            "trained tokens that the policy did not write (a shifted mask)",
+            "updates that are too large",
+          ],
+          next: `Lower ${context.knob("entropyCoef", "the entropy bonus")} or ${
+            context.knob("learningRate", "the learning rate")
+          }, and read the answers of the last steps.`,
+        }
+        : {}),
+    }];
+  }
+  return [];
+}
+
+/** In the order in which they are tried. */
+export const ENTROPY_RULES: readonly Rule[] = [
+  {
+    ids: ["entropy_collapse", "entropy_explosion"],
+    needs: [{ metric: "entropy" }],
+    without: {
+      need: "entropy",
+      sentence: "whether the policy still explores: the entropy is not in the log",
+    },
+    judge: entropyTrend,
+  },
+];

@@ -1,0 +1,215 @@
+/** Rules about the outcome: components that never pay or work against each other, evaluation against reward, a peak that was lost. */
+import type { Finding } from "../finding.ts";
+import { changeOf, type Curve, noiseOf, say, thinned } from "./curve.ts";
+import { about, type Context, type Rule, stepsText, SURE } from "./rule.ts";
+
+function constantComponents(context: Context): readonly Finding[] {
+  const components = context.curves("reward_component");
+  return components.flatMap((component): Finding[] => {
+    const { values, steps, key } = component;
+    if (values.length < 10 || !values.every((value) => value === values[0])) return [];
+    const never = values[0] === 0;
+    return [{
+      id: "constant_reward_component",
+      class: "note",
+      ...about(component),
+      step: steps[values.length - 1],
+      value: values[0],
+      bound: values[0],
+      boundFrom: "the same value in every row",
+      sentence: `${key} is ${say(values[0])} in all ${say(values.length)} rows: it ${
+        never ? "never pays" : "pays every answer alike"
+      }, so that it adds nothing to learn from.`,
+      alternatives: never
+        ? [
+          "its pattern is stricter than what the prompt asks for",
+          "it is switched off by a weight of 0",
+        ]
+        : ["every answer earns it already"],
+      next: never
+        ? "Score one answer that should earn it by hand."
+        : "Leave it out, or make it ask for more.",
+    }];
+  });
+}
+
+/** A component that is a cost by its name may rise and fall as it likes. */
+const COST = /penal|length|len\b|_len|cost|kl|overlong|repeti/i;
+
+/** A component has fallen when it has lost half of what it paid. */
+const HALF = 0.5;
+
+function divergingComponents(context: Context, reward: Curve): readonly Finding[] {
+  const total = changeOf(reward);
+  const components = context.curves("reward_component");
+  if (!total || !(total.z > SURE) || components.length < 2) return [];
+  const trends = components.flatMap((curve) => {
+    const change = changeOf(curve);
+    return change ? [{ curve, change }] : [];
+  });
+  const rising = trends.filter(({ change }) => change.z > SURE)
+    .sort((a, b) => (b.change.tail - b.change.head) - (a.change.tail - a.change.head))[0];
+  return trends.flatMap(({ curve, change }): Finding[] => {
+    const { head, tail, z } = change;
+    if (!rising || !(z < -SURE) || head <= 0 || !(tail <= (1 - HALF) * head)) return [];
+    const isCost = COST.test(curve.key);
+    return [{
+      id: "reward_components_diverge",
+      class: isCost ? "note" : "suspect",
+      ...about(curve),
+      step: change.tailStep,
+      value: tail,
+      bound: (1 - HALF) * head,
+      boundFrom: "half of what it paid in the run's own first fifth",
+      sentence: `${curve.key} falls from ${say(head)} to ${say(tail)} while the reward rises from ${
+        say(total.head)
+      } to ${say(total.tail)}, carried by ${rising.curve.key}: the total is bought with it.`,
+      alternatives: [
+        "harder prompts in the later part of the data",
+        "a component that is meant to fade",
+      ],
+      next: `Read answers that ${rising.curve.key} pays and ${curve.key} does not; weigh them by ${
+        context.knob("rewardWeights", "their weights")
+      }.`,
+    }];
+  });
+}
+
+/** An evaluation has fallen when it has lost a fifth of its best. */
+const FIFTH = 0.2;
+
+/** Chance of so few or fewer rising pairs among values in random order (Mann and Kendall, normal approximation). */
+function fallsByRank(values: ArrayLike<number>): boolean {
+  const n = values.length;
+  let score = 0;
+  for (let i = 0; i < n; i++) {
+    for (let j = i + 1; j < n; j++) score += Math.sign(values[j] - values[i]);
+  }
+  if (n === 4) return score === -6; // 1 of 24 orders.
+  const deviation = Math.sqrt(n * (n - 1) * (2 * n + 5) / 18);
+  return (score + 1) / deviation < -2.33; // One in a hundred.
+}
+
+function evalDown(context: Context, reward: Curve, score: Curve): readonly Finding[] {
+  const total = changeOf(reward);
+  const scores = thinned(score.values, 100);
+  if (!total || !(total.z > SURE) || scores.length < 4) return [];
+  const noise = scores.length >= 6 ? noiseOf(scores) : 0;
+  const [first, last] = [scores[0], scores[scores.length - 1]];
+  const lost = first - last;
+  if (!(first > 0) || !(lost >= FIFTH * first && lost > 3 * noise) || !fallsByRank(scores)) {
+    return [];
+  }
+  return [{
+    id: "reward_up_eval_down",
+    class: "suspect",
+    ...about(score),
+    step: score.steps[score.steps.length - 1],
+    value: last,
+    bound: (1 - FIFTH) * first,
+    boundFrom: "a fifth below its own first evaluation",
+    sentence: `${score.key} falls from ${say(first)} to ${
+      say(last)
+    } while ${reward.key} rises from ${say(total.head)} to ${
+      say(total.tail)
+    }: what is trained is no longer what is wanted.`,
+    alternatives: [
+      "the reward is exploited: answers that it pays and that do not solve the task",
+      "training tasks are learnt by heart",
+      "the evaluation uses another prompt, limit of length or temperature",
+    ],
+    next: "Read ten well-paid training answers, and take the checkpoint with the best evaluation.",
+  }];
+}
+
+/** Rows in each window that a peak and an end are averaged over. */
+function windowOf(count: number): number {
+  return Math.max(5, Math.floor(count / 10));
+}
+
+/** Best window of a curve, and its first and its last. */
+function peakOf({ steps, values }: Curve) {
+  const width = windowOf(values.length);
+  let sum = 0, best = -Infinity, at = 0;
+  values.forEach((value, i) => {
+    sum += value - (i >= width ? values[i - width] : 0);
+    if (i >= width - 1 && sum / width > best) [best, at] = [sum / width, i];
+  });
+  const average = (part: Float64Array) => part.reduce((total, value) => total + value, 0) / width;
+  return {
+    width,
+    best,
+    bestStep: steps[at],
+    first: average(values.subarray(0, width)),
+    last: average(values.subarray(-width)),
+    lastFrom: steps[values.length - width],
+  };
+}
+
+/** Errors of the mean that a fall from the best of many windows must exceed: the best is picked for its luck, too. */
+const SURE_OF_PEAK = 6;
+
+function bestThenWorse(context: Context, reward: Curve): readonly Finding[] {
+  const { values, steps } = reward;
+  if (values.length < 20) return [];
+  const { width, best, bestStep, first, last, lastFrom } = peakOf(reward);
+  const error = localError(values, width);
+  const gain = best - first, lost = best - last;
+  if (!(lost > SURE_OF_PEAK * error) || error === 0) return [];
+  const fell = gain > SURE_OF_PEAK * error ? lost / gain : lost / Math.abs(best);
+  if (!(fell >= 1 / 3)) return [];
+  const isMost = fell >= 2 / 3;
+  return [{
+    id: "best_then_worse",
+    class: isMost ? "suspect" : "note",
+    ...about(reward),
+    step: bestStep,
+    value: last,
+    bound: best - lost * (isMost ? 2 / 3 : 1 / 3) / fell,
+    boundFrom: `${
+      isMost ? "two thirds" : "a third"
+    } of the run's own gain lost since its best ${width} rows`,
+    sentence: `${reward.key} was best around step ${say(bestStep)} (${say(best)}) and is ${
+      say(last)
+    } in ${stepsText(lastFrom, steps[steps.length - 1])}; it had begun at ${say(first)}.`,
+    alternatives: [
+      "the updates became too large: look at the KL, the gradient and the sampler's gap before that step",
+      "harder prompts, or another mix of data, after it",
+    ],
+    next: `Take the checkpoint of about step ${say(bestStep)}; from there, ${
+      context.knob("learningRate", "the learning rate")
+    } at half.`,
+  }];
+}
+
+/** Standard error of the mean of a window: what successive windows differ by when the curve is at rest, and no less than noise. */
+function localError(values: Float64Array, width: number): number {
+  const noise = noiseOf(values) / Math.sqrt(width);
+  const blocks: number[] = [];
+  for (let i = 0; i + width <= values.length; i += width) {
+    blocks.push(values.subarray(i, i + width).reduce((sum, value) => sum + value, 0) / width);
+  }
+  // Half of the blocks lie where the curve moves least; what these differ by is not its trend.
+  return Math.max(noise, blocks.length >= 6 ? noiseOf(blocks) * Math.SQRT1_2 : 0);
+}
+
+/** In the order in which they are tried. */
+export const REWARD_RULES: readonly Rule[] = [
+  {
+    ids: ["reward_up_eval_down"],
+    needs: [{ metric: "reward" }, { metric: "eval_score" }],
+    without: {
+      need: "eval_score",
+      sentence:
+        "whether the reward still measures what you want: there is no evaluation in the log",
+    },
+    judge: evalDown,
+  },
+  { ids: ["reward_components_diverge"], needs: [{ metric: "reward" }], judge: divergingComponents },
+  { ids: ["best_then_worse"], needs: [{ metric: "reward" }], judge: bestThenWorse },
+  {
+    ids: ["constant_reward_component"],
+    needs: [{ metric: "reward_component" }],
+    judge: constantComponents,
+  },
+];

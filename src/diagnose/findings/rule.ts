@@ -1,0 +1,100 @@
+/** What a rule about a log is, and what all rules share: the curves, what the user can turn, whether the run learns. */
+import type { LogSettings } from "../../logs/run_log.ts";
+import type { CanonicalMetric, Knob, Need } from "../../producers/definition.ts";
+import type { RunView, Wanted } from "../../producers/run_view.ts";
+import type { Finding } from "../finding.ts";
+import { type Change, changeOf, type Curve, curveOf, decimalsSeen } from "./curve.ts";
+
+/** A metric that a rule needs, with the definitions that it can use. */
+export interface Needed extends Wanted {
+  readonly metric: CanonicalMetric;
+}
+
+/** What rules see of a run. */
+export interface Context {
+  readonly view: RunView;
+  /** The first curve of a metric whose definition fits and that has a finite value. */
+  curve(metric: CanonicalMetric, wanted?: Wanted): Curve | undefined;
+  /** All of them. */
+  curves(metric: CanonicalMetric, wanted?: Wanted): readonly Curve[];
+  /** A setting's value; undefined where nobody told it. */
+  setting<K extends keyof LogSettings>(name: K): LogSettings[K];
+  /** What a knob is called in the user's framework, for example `max_completion_length`. */
+  knob(name: Knob, otherwise: string): string;
+  /** The reward and how it moves; undefined where there is none, or too little of it. */
+  readonly reward: Curve | undefined;
+  readonly rewardChange: Change | undefined;
+  /** True where the reward is surely higher at the end than in the beginning. */
+  readonly isLearning: boolean;
+  /** Decimals that all numbers of the log are rounded to; undefined where they are not. */
+  readonly decimals: number | undefined;
+  /** Steps from a row to the next. */
+  readonly interval: number;
+}
+
+/** One rule: what it needs, and what it says of a run that has it. */
+export interface Rule {
+  /** The findings that it can make. */
+  readonly ids: readonly string[];
+  /** All of these must be in the log, or it is silent. */
+  readonly needs: readonly Needed[];
+  /** What cannot be said without them, and how a producer switches them on: then it is not silent. */
+  readonly without?: { readonly sentence: string; readonly need: Need };
+  /** @param curves One for each of `needs`. */
+  judge(context: Context, ...curves: readonly Curve[]): readonly Finding[];
+}
+
+/** How sure a trend of the reward must be: four standard errors, a chance of 1 in 30,000 of noise. */
+export const SURE = 4;
+
+function intervalOf(steps: Float64Array): number {
+  if (steps.length < 2) return 1;
+  const jumps = Array.from({ length: steps.length - 1 }, (_, i) => steps[i + 1] - steps[i]);
+  return jumps.sort((a, b) => a - b)[Math.floor(jumps.length / 2)];
+}
+
+/** Prepares what the rules look at. */
+export function contextOf(view: RunView): Context {
+  const curves = (metric: CanonicalMetric, wanted?: Wanted) =>
+    view.all(metric, wanted).map(curveOf).filter(({ values }) => values.length > 0);
+  const [reward] = curves("reward");
+  const rewardChange = reward && changeOf(reward);
+  return {
+    view,
+    curves,
+    curve: (metric, wanted) => curves(metric, wanted)[0],
+    setting: (name) => view.settings[name]?.value as LogSettings[typeof name],
+    knob: (name, otherwise) => {
+      const known = view.producer?.knobs[name];
+      return known === undefined ? otherwise : known;
+    },
+    reward,
+    rewardChange,
+    isLearning: rewardChange !== undefined && rewardChange.z > SURE,
+    decimals: decimalsSeen(Array.from(view.log.columns.values(), ({ values }) => values)),
+    interval: intervalOf(view.steps),
+  };
+}
+
+/** What a finding says of a curve by itself. */
+export function about({ series }: Curve): Pick<Finding, "metric" | "key"> {
+  return { metric: series.definition.metric, key: series.key };
+}
+
+/** True where a value of 0 is 0 and no rounded small number. */
+export function isExact({ decimals }: Context, { series }: Curve): boolean {
+  const kept = series.definition.decimals ?? decimals;
+  return kept === undefined || kept > 6;
+}
+
+/** `step 12`, or `steps 12 to 20`. */
+export function stepsText(from: number, to: number): string {
+  return from === to ? `step ${from}` : `steps ${from} to ${to}`;
+}
+
+/** A share as a percentage: whole per cents except near 0 and 100. */
+export function percent(share: number): string {
+  const hundred = share * 100;
+  if (hundred === 0 || hundred === 100) return `${hundred} %`;
+  return hundred < 1 || hundred > 99 ? `${hundred.toFixed(1)} %` : `${Math.round(hundred)} %`;
+}

@@ -1,0 +1,188 @@
+/** Rules about the run as a whole: restarts, what the file has lost, an early end, too few rows. */
+import type { Seam } from "../../logs/run_log.ts";
+import type { Finding } from "../finding.ts";
+import { type Curve, LEAST_FOR_TREND, middle, say } from "./curve.ts";
+import { about, type Context, type Rule, SURE } from "./rule.ts";
+
+/** Rows on each side of a seam that are compared. */
+const SIDE = 8;
+
+/** Medians of a curve before and behind a step, with the spread on both sides. */
+function aroundStep({ steps, values }: Curve, step: number) {
+  let at = steps.findIndex((one) => one >= step);
+  if (at < 0) at = steps.length;
+  const before = values.subarray(Math.max(0, at - SIDE), at),
+    after = values.subarray(at, at + SIDE);
+  if (before.length < 3 || after.length < 3) return undefined;
+  const spreadOf = (part: Float64Array) => {
+    const center = middle(part);
+    return 1.4826 * middle(part.map((value) => Math.abs(value - center)));
+  };
+  return {
+    before: middle(before),
+    after: middle(after),
+    last: values[at - 1],
+    first: values[at],
+    noise: Math.max(spreadOf(before), spreadOf(after)),
+    key: steps[at],
+  };
+}
+
+/** What jumps at a restart, in words; empty where nothing does. */
+function jumpsAt(
+  context: Context,
+  step: number,
+): { readonly curve: Curve; readonly text: string; readonly value: number }[] {
+  const jumps: { curve: Curve; text: string; value: number }[] = [];
+  const rate = context.curve("learning_rate");
+  const rates = rate && aroundStep(rate, step);
+  // A schedule moves by little from a row to the next; one that begins anew jumps up, or back into its warm-up.
+  if (rate && rates && rates.last > 0) {
+    const factor = rates.first / rates.last;
+    if (factor > 1.5 || factor < 1 / 3) {
+      jumps.push({
+        curve: rate,
+        text: `${rate.key} jumps from ${say(rates.last)} to ${say(rates.first)}`,
+        value: rates.first,
+      });
+    }
+  }
+  for (const metric of ["reward", "gap"] as const) {
+    const curve = context.curve(metric);
+    const sides = curve && aroundStep(curve, step);
+    if (!curve || !sides) continue;
+    const { before, after, noise } = sides;
+    const isWorse = metric === "reward"
+      ? before - after > SURE * noise && before - after > 0.2 * Math.abs(before)
+      : after > 3 * before && after - before > SURE * noise;
+    if (isWorse) {
+      jumps.push({
+        curve,
+        text: `${curve.key} goes from ${say(before)} to ${say(after)}`,
+        value: after,
+      });
+    }
+  }
+  return jumps;
+}
+
+/** Of many restarts the first few are named. */
+const MOST_SEAMS = 3;
+
+function seamFinding(context: Context, { lastStep, nextStep, row }: Seam): Finding {
+  const { rows, source } = context.view.log;
+  const overlap = lastStep - nextStep + context.interval;
+  const jumps = jumpsAt(context, nextStep);
+  const place = `${source.files[rows.files[row]] ?? source.path}`;
+  const [first] = jumps;
+  const again = overlap > 0
+    ? `steps ${say(nextStep)} to ${say(lastStep)} are in the log twice, and the later ones count`
+    : "no step is lost or repeated";
+  return {
+    id: "restart_seam",
+    class: first ? "suspect" : "note",
+    ...(first ? about(first.curve) : {}),
+    step: nextStep,
+    ...(first ? { value: first.value } : {}),
+    ...(first ? { boundFrom: "a resumed run goes on where it stood" } : {}),
+    sentence: `The run was restarted: after step ${say(lastStep)} the log goes on at step ${
+      say(nextStep)
+    } (${again})${first ? `, and ${jumps.map(({ text }) => text).join(" and ")} there` : ""}.`,
+    ...(first
+      ? {
+        alternatives: [
+          "the optimizer, the schedule or the sampler's weights were not restored",
+          "settings were changed on purpose at the restart",
+        ],
+        next: `Compare the state that ${
+          context.knob("resume", "resuming")
+        } restores with what was saved: optimizer, schedule, data position, the sampler's weights.`,
+      }
+      : {}),
+    at: { file: place, row: rows.lines[row] },
+  };
+}
+
+function seams(context: Context): readonly Finding[] {
+  const found = context.view.log.seams.map((seam) => seamFinding(context, seam));
+  const shown = [
+    ...found.filter((finding) => finding.class === "suspect"),
+    ...found.filter((finding) => finding.class === "note"),
+  ].slice(0, MOST_SEAMS);
+  const rest = found.length - shown.length;
+  return rest === 0
+    ? shown
+    : shown.map((finding, i) =>
+      i + 1 < shown.length
+        ? finding
+        : { ...finding, sentence: `${finding.sentence} There are ${rest} more restarts.` }
+    );
+}
+
+function pastErased({ view, interval }: Context): readonly Finding[] {
+  const [first] = view.steps;
+  if (first === undefined || first <= Math.max(2, 2 * interval)) return [];
+  return [{
+    id: "past_erased",
+    class: "note",
+    step: first,
+    sentence: `The log begins at step ${
+      say(first)
+    }: what came before is not in it, so that nothing here is held against the start.`,
+    alternatives: ["the file was opened anew by a restart", "an export without its first part"],
+    next:
+      "Keep one file a start, or append to it; hand over the earlier part, too, if you have it.",
+  }];
+}
+
+function endedEarly(context: Context): readonly Finding[] {
+  const { view, interval } = context;
+  const planned = context.setting("plannedSteps");
+  const last = view.steps[view.steps.length - 1];
+  if (
+    planned === undefined || last === undefined ||
+    last + Math.max(interval, 0.02 * planned) >= planned
+  ) {
+    return [];
+  }
+  return [{
+    id: "ended_early",
+    class: "note",
+    step: last,
+    value: last,
+    bound: planned,
+    boundFrom: view.settings.plannedSteps?.from === "flag"
+      ? "--planned-steps"
+      : "the log's own plan",
+    sentence: `The log ends at step ${say(last)} of ${
+      say(planned)
+    }: the run is still going, was stopped, or has crashed.`,
+    next: "Look at the end of its console output if it should be finished.",
+  }];
+}
+
+function tooLittle(context: Context): readonly Finding[] {
+  const count = context.reward?.values.length ?? context.view.steps.length;
+  if (count >= LEAST_FOR_TREND) return [];
+  return [{
+    id: "too_little",
+    class: "note",
+    value: count,
+    bound: LEAST_FOR_TREND,
+    boundFrom: "two windows of five rows",
+    sentence:
+      `There ${
+        count === 1 ? "is 1 row" : `are ${count} rows`
+      } to judge, too few to tell a trend from noise: ` +
+      "trends are not looked at.",
+    next: `Come back after ${LEAST_FOR_TREND} rows, or log more often.`,
+  }];
+}
+
+/** In the order in which they are tried. */
+export const RUN_RULES: readonly Rule[] = [
+  { ids: ["restart_seam"], needs: [], judge: seams },
+  { ids: ["past_erased"], needs: [], judge: pastErased },
+  { ids: ["ended_early"], needs: [], judge: endedEarly },
+  { ids: ["too_little"], needs: [], judge: tooLittle },
+];
