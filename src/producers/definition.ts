@@ -122,6 +122,8 @@ export interface MetricDefinition {
   readonly zero?: string;
   /** What NaN or a missing value means. */
   readonly nan?: string;
+  /** The setting without which the key is not logged at all: where it is there, the setting is on. */
+  readonly onlyWith?: "klCoef";
   /** Decimals that the producer keeps before any file is written; what a file rounds besides is its column's. */
   readonly decimals?: number;
   /** What a healthy run shows by the producer's own word: values up to `healthy` are noise, from `look` on wants a look. */

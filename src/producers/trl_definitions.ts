@@ -165,6 +165,7 @@ const POLICY: readonly MetricDefinition[] = [
     eras: ["to-0.15", "2025-03", "2025-08-21", "2026-01-15"],
     says:
       "Mean over completions of each one's mean k3 estimate against the reference, without the coefficient; absent where beta is 0.",
+    onlyWith: "klCoef",
     zero:
       "About 0 while the policy still is the reference; exactly 0 later means that they are one model.",
   },
@@ -178,6 +179,7 @@ const POLICY: readonly MetricDefinition[] = [
     eras: ["2026-07-20"],
     says:
       "Mean k3 estimate against the reference over the completions' tokens, without the coefficient; absent where beta is 0.",
+    onlyWith: "klCoef",
     zero:
       "About 0 while the policy still is the reference; exactly 0 later means that they are one model.",
   },

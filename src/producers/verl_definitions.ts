@@ -140,6 +140,7 @@ const POLICY: readonly MetricDefinition[] = [
     unit: "nats",
     says:
       "KL to the reference by the estimator of kl_loss_type (low_var_kl is k3), aggregated as the loss, without its coefficient.",
+    onlyWith: "klCoef",
     zero:
       "About 0 in the first step; exactly 0 later means that policy and reference are one model.",
     nan: KL_NAN,

@@ -1,7 +1,7 @@
 /** Rules about the completions: whether the cap cuts them off, and whether their length runs away or collapses. */
 import type { Finding } from "../finding.ts";
 import { changeOf, type Curve, lastQuarter, middle, say } from "./curve.ts";
-import { about, type Context, percent, type Rule, stepsText, SURE } from "./rule.ts";
+import { about, type Context, percent, type Rule, stepsText } from "./rule.ts";
 
 /** More than half of the answers cut: most rewards then judge answers that were not finished. */
 const MOSTLY_CUT = 0.5;
@@ -107,8 +107,8 @@ function lengthTrend(context: Context, length: Curve): readonly Finding[] {
   const { rewardChange, isLearning } = context;
   if (!change || change.head <= 0 || !rewardChange) return [];
   const factor = change.tail / change.head;
-  const grows = factor >= RUNAWAY && change.z > SURE;
-  const shrinks = factor <= COLLAPSE && change.z < -SURE;
+  const grows = factor >= RUNAWAY && change.isApart;
+  const shrinks = factor <= COLLAPSE && change.isApart;
   if (!grows && !shrinks) return [];
   const moved = `from ${say(change.head)} to ${say(change.tail)} tokens`;
   const id = grows ? "length_runaway" : "length_collapse";

@@ -27,6 +27,18 @@ export function curveOf(series: MeasuredSeries): Curve {
   };
 }
 
+/** Steps from a value to the next, the median; 1 where there is none. */
+export function intervalOf(steps: Float64Array): number {
+  if (steps.length < 2) return 1;
+  return median(steps.slice(1).map((step, i) => step - steps[i]));
+}
+
+/** A curve's values by step, to look up another's. Steps of two axes count different things: then there is nothing in common. */
+export function byStep(curve: Curve, like: Curve): ReadonlyMap<number, number> {
+  if (curve.series.axis !== like.series.axis) return new Map();
+  return new Map(Array.from(curve.steps, (step, i) => [step, curve.values[i]]));
+}
+
 /** Median; NaN of nothing. */
 export function middle(values: ArrayLike<number>): number {
   return values.length === 0 ? NaN : median(values);
@@ -50,17 +62,28 @@ export function noiseOf(values: ArrayLike<number>): number {
   return (typical > 0 ? typical : average) / Math.SQRT2;
 }
 
-/** What is left of the values behind a running median over a fifth of them. */
+/** What is left of the values behind a running median over a fifth of them; the ends, where it lags, are left out. */
 function residuals(values: Float64Array): number[] {
   const half = Math.max(2, Math.floor(values.length / 10));
   return Array.from(
-    values,
-    (value, i) => value - median(values.subarray(Math.max(0, i - half), i + half + 1)),
+    values.subarray(half, values.length - half),
+    (value, i) => value - median(values.subarray(i, i + 2 * half + 1)),
   );
 }
 
+/** Spread of values around the line through the medians of their two halves. */
+function spreadAroundLine(values: Float64Array): number {
+  const count = values.length, cut = count >> 1;
+  const [low, high] = [median(values.subarray(0, count - cut)), median(values.subarray(cut))];
+  const slope = cut === 0 ? 0 : (high - low) / cut;
+  const middleIndex = (count - 1) / 2;
+  const left = values.map((value, i) => value - slope * (i - middleIndex));
+  const center = median(left);
+  return SIGMA_PER_MAD * median(left.map((value) => Math.abs(value - center)));
+}
+
 /** Factor by which values that resemble their neighbours widen the error of a mean: √((1 + ρ) / (1 − ρ)). */
-function inflation(values: Float64Array): number {
+export function inflation(values: Float64Array): number {
   const left = residuals(thinned(values, 256));
   let product = 0, square = 0;
   for (let i = 0; i < left.length; i++) {
@@ -93,6 +116,8 @@ export interface Change {
   readonly lastStep: number;
   /** Their difference over its own standard error. */
   readonly z: number;
+  /** True where nine in ten values of one end lie beyond nine in ten of the other: steep curves have no common noise. */
+  readonly isApart: boolean;
 }
 
 /** Efficiency of a median: its standard error is this times that of a mean (normal noise). */
@@ -106,11 +131,7 @@ export function changeOf({ steps, values }: Curve): Change | undefined {
   const [first, last] = [values.subarray(0, width), values.subarray(count - width)];
   const [head, tail] = [median(first), median(last)];
   // The larger of two measures of noise: successive differences, and the spread within the windows.
-  const spread = Math.max(...[first, last].map((window) => {
-    const center = median(window);
-    return SIGMA_PER_MAD * median(window.map((value) => Math.abs(value - center)));
-  }));
-  const noise = Math.max(noiseOf(values), spread);
+  const noise = Math.max(noiseOf(values), spreadAroundLine(first), spreadAroundLine(last));
   const error = MEDIAN_ERROR * noise * Math.sqrt(2 / width) * inflation(values);
   const difference = tail - head;
   const z = difference === 0
@@ -118,7 +139,10 @@ export function changeOf({ steps, values }: Curve): Change | undefined {
     : error === 0
     ? Math.sign(difference) * Infinity
     : difference / error;
-  return { head, tail, tailStep: steps[count - width], lastStep: steps[count - 1], z };
+  const isApart = difference > 0
+    ? quantile(last, 0.1) > quantile(first, 0.9)
+    : quantile(last, 0.9) < quantile(first, 0.1);
+  return { head, tail, tailStep: steps[count - width], lastStep: steps[count - 1], z, isApart };
 }
 
 /** From which share of its values a part of a curve begins, and where it ends. */
@@ -182,11 +206,15 @@ export function shiftOf(
     }
   }
   const [left, right] = [values.subarray(0, split), values.subarray(split)];
-  const rises = median(right) > median(left);
-  const isSharp = rises
-    ? quantile(left, 0.9) < quantile(right, 0.1)
-    : quantile(left, 0.1) > quantile(right, 0.9);
-  return { step: steps[split], before: median(left), after: median(right), isSharp };
+  const [before, after] = [median(left), median(right)];
+  // A trend moves little within ten values; a jump makes nearly all of the way there.
+  const near = median(values.subarray(split, split + 5)) -
+    median(values.subarray(Math.max(0, split - 5), split));
+  const isSharp = Math.abs(near) >= 0.6 * Math.abs(after - before) &&
+    (after > before
+      ? quantile(left, 0.9) < quantile(right, 0.1)
+      : quantile(left, 0.1) > quantile(right, 0.9));
+  return { step: steps[split], before, after, isSharp };
 }
 
 /** A value far above its neighbours. */
@@ -224,14 +252,10 @@ export function spikesOf({ steps, values }: Curve, times: number): Spike[] {
 /** Decimals with which a number is written; 0 of whole numbers. */
 function decimalsOf(value: number): number {
   const [digits, exponent = "0"] = Math.abs(value).toString().split("e");
-  const fraction = digits.split(".")[1]?.length ?? 0;
-  return Math.max(0, fraction - Number(exponent));
+  return Math.max(0, (digits.split(".")[1]?.length ?? 0) - Number(exponent));
 }
 
-/**
- * Decimals that the numbers of a curve are rounded to; undefined where they keep more than six, or are too few or too round
- * to tell (counts, zeros).
- */
+/** The most decimals that any number of some columns has; undefined where too few have any to tell, or one has more than six. */
 export function decimalsSeen(columns: Iterable<ArrayLike<number>>): number | undefined {
   let most = 0, fractions = 0;
   for (const values of columns) {

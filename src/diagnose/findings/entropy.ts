@@ -19,12 +19,12 @@ function outcome({ rewardChange, isLearning }: Context): "better" | "same" | "wo
 function entropyTrend(context: Context, entropy: Curve): readonly Finding[] {
   const change = changeOf(entropy);
   if (!change || change.head <= 0) return [];
-  const { head, tail, z, tailStep } = change;
+  const { head, tail, isApart, tailStep } = change;
   const came = outcome(context);
   const common = { ...about(entropy), step: tailStep, value: tail };
   const reward = context.rewardChange;
   const rewardMoved = reward ? `${say(reward.head)} to ${say(reward.tail)}` : "not in the log";
-  if (tail <= COLLAPSED * head && z < -SURE) {
+  if (tail <= COLLAPSED * head && isApart) {
     const bound = { bound: COLLAPSED * head, boundFrom: "0.15 times the run's own first fifth" };
     const fell = `${entropy.key} falls from ${say(head)} to ${say(tail)}`;
     if (came === "better") {
@@ -71,7 +71,7 @@ function entropyTrend(context: Context, entropy: Curve): readonly Finding[] {
       } or the upper ${context.knob("clipRange", "clip range")}.`,
     }];
   }
-  if (tail >= EXPLODED * head && z > SURE) {
+  if (tail >= EXPLODED * head && isApart) {
     const isBad = came === "worse" || came === "same";
     return [{
       ...common,
@@ -103,7 +103,7 @@ function entropyTrend(context: Context, entropy: Curve): readonly Finding[] {
 export const ENTROPY_RULES: readonly Rule[] = [
   {
     ids: ["entropy_collapse", "entropy_explosion"],
-    needs: [{ metric: "entropy" }],
+    needs: [{ metric: "entropy", quantity: ["full", "sampled", "chosen_at_runtime"] }],
     without: {
       need: "entropy",
       sentence: "whether the policy still explores: the entropy is not in the log",

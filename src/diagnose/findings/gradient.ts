@@ -1,13 +1,9 @@
 /** Rules about the update: gradients of 0 or out of nowhere, spikes, a learning rate of 0. */
+import { quantile } from "../../core/statistics.ts";
 import type { Finding } from "../finding.ts";
-import { type Curve, middle, say, spikesOf } from "./curve.ts";
-import { about, type Context, isExact, type Rule, stepsText, SURE } from "./rule.ts";
+import { byStep, type Curve, middle, say, spikesOf } from "./curve.ts";
+import { about, type Context, isExact, type Rule, stepsText } from "./rule.ts";
 import { flatnessOf } from "./signal.ts";
-
-/** Values of a curve by step. */
-function byStep({ steps, values }: Pick<Curve, "steps" | "values">): ReadonlyMap<number, number> {
-  return new Map(Array.from(steps, (step, i) => [step, values[i]]));
-}
 
 /** Rows in a row from which chance and an offset between metrics are out of the question. */
 const LEAST_ROWS = 5;
@@ -27,7 +23,7 @@ function longestRun(steps: ArrayLike<number>, holds: (step: number, index: numbe
 function zeroGradient(context: Context, gradient: Curve): readonly Finding[] {
   const flatness = flatnessOf(context);
   if (!flatness || !isExact(context, gradient)) return [];
-  const flat = byStep({ steps: flatness.curve.steps, values: flatness.shares });
+  const flat = byStep({ ...flatness.curve, values: flatness.shares }, gradient);
   const hasSignal = (step: number) => (flat.get(step) ?? 1) <= 0.5;
   const { steps, values } = gradient;
   const run = longestRun(steps, (step, i) => values[i] === 0 && hasSignal(step));
@@ -77,14 +73,15 @@ const NOT_ROUNDING = 0.1;
 function gradientWithoutSignal(context: Context, gradient: Curve): readonly Finding[] {
   const flatness = flatnessOf(context);
   if (!flatness) return [];
-  const flat = byStep({ steps: flatness.curve.steps, values: flatness.shares });
+  const flat = byStep({ ...flatness.curve, values: flatness.shares }, gradient);
   const { steps, values } = gradient;
   const usual = middle(values.filter((value, i) => value > 0 && (flat.get(steps[i]) ?? 1) < 1));
   if (!(usual > 0)) return [];
   // The norm may belong to the batch before: the first and the last row of a flat stretch do not count.
   const run = longestRun(steps, (step) => flat.get(step) === 1);
+  if (run.length < LEAST_ROWS + 2) return [];
   const inner = values.subarray(run.first + 1, run.last);
-  if (inner.length < LEAST_ROWS || !(middle(inner) >= NOT_ROUNDING * usual)) return [];
+  if (!(middle(inner) >= NOT_ROUNDING * usual)) return [];
   const klCoef = context.setting("klCoef");
   const hasBonus = context.view.log.columns.has("entropy_coef");
   if ((klCoef ?? 0) > 0 || hasBonus) return [];
@@ -127,10 +124,9 @@ function harmAt({ reward }: Context, step: number) {
   const before = reward.values.subarray(Math.max(0, at - 10), at);
   const after = reward.values.subarray(at + 1, at + 11);
   if (at < 5 || before.length < 5 || after.length < 5) return undefined;
-  const spread = 1.4826 * middle(before.map((value) => Math.abs(value - middle(before))));
-  const fall = middle(before) - middle(after);
-  const isHarm = fall > SURE * spread && fall > 0.25 * Math.abs(middle(before)) &&
-    Math.max(...after) < Math.max(...before);
+  // The worst of ten rows before is still better than nearly all behind it.
+  const isHarm = quantile(after, 0.8) < quantile(before, 0.1) &&
+    middle(after) < 0.75 * middle(before);
   return isHarm ? { before: middle(before), after: middle(after) } : undefined;
 }
 
@@ -144,7 +140,9 @@ function spikes(context: Context, gradient: Curve): readonly Finding[] {
       spikesOf(curve, 4).find(({ step }) => Math.abs(step - worst.step) <= context.interval);
     return curve && own ? [{ curve, own }] : [];
   });
-  const harm = harmAt(context, worst.step);
+  const harm = context.reward?.series.axis === gradient.series.axis
+    ? harmAt(context, worst.step)
+    : undefined;
   const common = {
     ...about(gradient),
     step: worst.step,
@@ -157,7 +155,6 @@ function spikes(context: Context, gradient: Curve): readonly Finding[] {
   }: its longest answers and its largest ratios. ${
     capital(context.knob("gradientClip", "the gradient clip"))
   } bounds what it can do.`;
-  const others = found.length === 1 ? "" : `, and ${found.length - 1} smaller ones`;
   if (companions.length > 0) {
     const joined = companions.map(({ curve, own }) => `${curve.key} (${say(own.value)})`).join(
       ", ",
@@ -189,19 +186,14 @@ function spikes(context: Context, gradient: Curve): readonly Finding[] {
   return [{
     ...common,
     id: "gradient_spike",
-    class: harm ? "suspect" : "note",
+    class: "note",
     sentence: `${gradient.key} spikes to ${say(worst.value)} at step ${say(worst.step)} against ${
       say(worst.around)
-    } around it${others}${
-      harm
-        ? `, and the reward stays down afterwards: ${say(harm.before)} before, ${
-          say(harm.after)
-        } after`
-        : found.length === 1
+    } around it${
+      found.length === 1
         ? ": a lone spike, and no fault"
-        : ""
+        : `, and ${found.length - 1} smaller ones: single batches, and by themselves no fault`
     }.`,
-    ...(harm ? { alternatives: ["a restart or a change of data at that step"] } : {}),
     next,
   }];
 }

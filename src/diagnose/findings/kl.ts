@@ -1,7 +1,7 @@
 /** Rules about the divergence from the reference: where it begins, whether it is there at all, and whether it runs away. */
 import type { Finding } from "../finding.ts";
-import type { Quantity } from "../../producers/definition.ts";
-import { changeOf, type Curve, middle, partOf, say } from "./curve.ts";
+import type { Over, Quantity } from "../../producers/definition.ts";
+import { changeOf, type Curve, intervalOf, middle, partOf, say } from "./curve.ts";
 import { about, type Context, isExact, type Rule, stepsText, SURE } from "./rule.ts";
 
 /** Divergences per token: a sum over an answer is another thing. */
@@ -14,14 +14,17 @@ const PER_TOKEN: readonly Quantity[] = [
   "chosen_at_runtime",
 ];
 
+/** Where nothing tells over what it is taken, it can be a sum. */
+const KNOWN_OVER: readonly Over[] = ["tokens", "sequences", "minibatches", "ranks", "step"];
+
 /** The reference is the start by definition: then the first row is rounding. This is many times the noise of bf16 (0.02²/2 nats). */
 const FIRST_ROW = 0.05;
 /** Where the first row is a mean over several steps, they have moved the policy by some. */
 const FIRST_WINDOW = 0.3;
 
-function referenceIsNotStart(context: Context, kl: Curve): readonly Finding[] {
+function referenceIsNotStart(_context: Context, kl: Curve): readonly Finding[] {
   const { steps, values } = kl;
-  const { interval } = context;
+  const interval = intervalOf(steps);
   if (values.length < 3 || steps[0] > Math.max(1, interval)) return [];
   // One row of one step, or the mean over the steps since the start.
   const isFirstStep = interval <= 1 || kl.series.definition.window !== "mean" || steps[0] <= 1;
@@ -112,21 +115,12 @@ function zeroKl(context: Context, kl: Curve): readonly Finding[] {
   const name = context.knob("klCoef", "the KL coefficient");
   const common = { ...about(kl), step: steps[values.length - 1], value: 0, bound: 0 };
   const always = `${kl.key} is 0 in all ${say(values.length)} rows`;
-  const { zero } = kl.series.definition;
   if (coefficient === 0) {
     return [{
       ...common,
       id: "zero_kl_expected",
       class: "expected",
       sentence: `${always}: ${name} is 0, so that no reference is compared with.`,
-    }];
-  }
-  if (zero !== undefined) {
-    return [{
-      ...common,
-      id: "zero_kl_expected",
-      class: "expected",
-      sentence: `${always}: ${zero}.`,
     }];
   }
   if (!isExact(context, kl)) {
@@ -146,7 +140,8 @@ function zeroKl(context: Context, kl: Curve): readonly Finding[] {
   ];
   const next = "Compare the two models' log-probs of one batch after a few updates; " +
     "they must differ wherever the policy was trained.";
-  if (coefficient === undefined) {
+  const { onlyWith } = kl.series.definition;
+  if (coefficient === undefined && onlyWith !== "klCoef") {
     return [{
       ...common,
       id: "kl_exactly_zero",
@@ -161,9 +156,9 @@ function zeroKl(context: Context, kl: Curve): readonly Finding[] {
     id: "kl_exactly_zero",
     class: moved === undefined ? "suspect" : "violated",
     boundFrom: "a policy that has moved differs from a reference that has not",
-    sentence: `${always} with ${name} at ${say(coefficient)}${
-      moved === undefined ? "" : `, although ${moved}`
-    }: ${fault}.`,
+    sentence: `${always} with ${name} ${
+      coefficient === undefined ? "above 0 (or it would not be logged)" : `at ${say(coefficient)}`
+    }${moved === undefined ? "" : `, although ${moved}`}: ${fault}.`,
     alternatives,
     next,
   }];
@@ -185,12 +180,12 @@ function absentKl(context: Context): readonly Finding[] {
 export const KL_RULES: readonly Rule[] = [
   {
     ids: ["reference_is_not_start"],
-    needs: [{ metric: "kl_reference", quantity: PER_TOKEN }],
+    needs: [{ metric: "kl_reference", quantity: PER_TOKEN, over: KNOWN_OVER }],
     judge: referenceIsNotStart,
   },
   {
     ids: ["kl_runaway"],
-    needs: [{ metric: "kl_reference", quantity: PER_TOKEN }],
+    needs: [{ metric: "kl_reference", quantity: PER_TOKEN, over: KNOWN_OVER }],
     judge: klRunaway,
   },
   {

@@ -2,7 +2,7 @@
 import type { Finding } from "../finding.ts";
 import type { CanonicalMetric, Quantity } from "../../producers/definition.ts";
 import { seriesOf } from "../../logs/run_log.ts";
-import { type Curve, middle, say } from "./curve.ts";
+import { byStep, type Curve, middle, say } from "./curve.ts";
 import { about, type Context, type Rule } from "./rule.ts";
 import { flatnessOf } from "./signal.ts";
 
@@ -262,7 +262,7 @@ function impossibleSizes(context: Context): readonly Finding[] {
 
 function meanAboveMax(context: Context, length: Curve, longest: Curve): readonly Finding[] {
   if (length.series.part !== longest.series.part) return [];
-  const maxima = new Map(Array.from(longest.steps, (step, i) => [step, longest.values[i]]));
+  const maxima = byStep(longest, length);
   const [index] = rowsWhere(
     length,
     (value, i) => value > 1.01 * (maxima.get(length.steps[i]) ?? Infinity),
@@ -288,9 +288,7 @@ const CLEAR_SPREAD = 1e-2;
 function flatButSpread(context: Context, spread: Curve): readonly Finding[] {
   const flatness = flatnessOf(context);
   if (!flatness || flatness.by !== "share") return [];
-  const flat = new Map(
-    Array.from(flatness.curve.steps, (step, i) => [step, flatness.shares[i]]),
-  );
+  const flat = byStep({ ...flatness.curve, values: flatness.shares }, spread);
   const rows = rowsWhere(spread, (value, i) => {
     const share = flat.get(spread.steps[i]);
     return share !== undefined && (share === 1 ? value > CLEAR_SPREAD : share === 0 && value === 0);
@@ -323,7 +321,7 @@ function scaledTwins(context: Context): readonly Finding[] {
     return others.filter(({ series: { definition } }) =>
       definition.quantity === first.series.definition.quantity
     ).flatMap((other): Finding[] => {
-      const values = new Map(Array.from(first.steps, (step, i) => [step, first.values[i]]));
+      const values = byStep(first, other);
       const ratios = Array.from(
         other.values,
         (value, i) => value / (values.get(other.steps[i]) ?? NaN),

@@ -6,11 +6,18 @@ import { about, type Context, isExact, type Rule, SURE } from "./rule.ts";
 
 const isZero = (value: number) => value === 0;
 
+/** The clip fractions; where the whole is there its parts (sides, a second bound) say nothing more. */
+function clipFractions(context: Context): readonly Curve[] {
+  const all = context.curves("clip_fraction");
+  const whole = all.filter(({ series: { part } }) => part === "");
+  return whole.length > 0 ? whole : all;
+}
+
 /** The zero curves of the old policy: clip fraction and divergence. */
 function zeroCurves(
   context: Context,
 ): { readonly zeros: readonly Curve[]; readonly others: readonly Curve[] } {
-  const curves = [...context.curves("clip_fraction"), ...context.curves("kl_old")]
+  const curves = [...clipFractions(context), ...context.curves("kl_old")]
     .filter(({ values }) => values.length >= 3);
   return {
     zeros: curves.filter(({ values }) => values.every(isZero)),
@@ -50,14 +57,6 @@ function trivialRatios(context: Context): readonly Finding[] {
   }
   // A divergence that is there shows that the old policy is kept; then the clip had nothing to do.
   if (others.length > 0) return [];
-  if (first.series.definition.zero !== undefined) {
-    return [{
-      ...common,
-      id: "zero_clip_expected",
-      class: "expected",
-      sentence: `${rows}: ${first.series.definition.zero}.`,
-    }];
-  }
   if (first.values.length < 5) return [];
   const exact = zeros.find((curve) => isExact(context, curve));
   const hasKl = zeros.some(({ series }) => series.definition.metric === "kl_old");
@@ -102,7 +101,7 @@ function ratioEvidence(context: Context) {
   for (const curve of context.curves("kl_old", { quantity: OLD_DIVERGENCES })) {
     found.push({ curve, distance: Math.abs(curve.values[0]), bound: KL_NOISE, perfect: 0 });
   }
-  for (const curve of context.curves("clip_fraction")) {
+  for (const curve of clipFractions(context)) {
     // The first row of a clip share is noisy where it is small: the first five speak.
     const level = middle(curve.values.subarray(0, 5));
     found.push({ curve, distance: level, bound: CLIP_NOISE, perfect: 0 });

@@ -1,10 +1,17 @@
 /** Rules about the outcome: components that never pay or work against each other, evaluation against reward, a peak that was lost. */
 import type { Finding } from "../finding.ts";
-import { changeOf, type Curve, noiseOf, say, thinned } from "./curve.ts";
+import { changeOf, type Curve, inflation, middle, noiseOf, say, thinned } from "./curve.ts";
 import { about, type Context, type Rule, stepsText, SURE } from "./rule.ts";
 
+/** What enters the reward: a producer's other statistics of an environment count turns, tokens and the like. */
+function componentsOf(context: Context): readonly Curve[] {
+  return context.curves("reward_component").filter(({ series: { definition } }) =>
+    definition.unit === "reward"
+  );
+}
+
 function constantComponents(context: Context): readonly Finding[] {
-  const components = context.curves("reward_component");
+  const components = componentsOf(context);
   return components.flatMap((component): Finding[] => {
     const { values, steps, key } = component;
     if (values.length < 10 || !values.every((value) => value === values[0])) return [];
@@ -41,7 +48,7 @@ const HALF = 0.5;
 
 function divergingComponents(context: Context, reward: Curve): readonly Finding[] {
   const total = changeOf(reward);
-  const components = context.curves("reward_component");
+  const components = componentsOf(context);
   if (!total || !(total.z > SURE) || components.length < 2) return [];
   const trends = components.flatMap((curve) => {
     const change = changeOf(curve);
@@ -127,48 +134,67 @@ function windowOf(count: number): number {
   return Math.max(5, Math.floor(count / 10));
 }
 
-/** Best window of a curve, and its first and its last. */
+/** Best window of a curve, its first and its last, and how far it fell and came back before the best. */
 function peakOf({ steps, values }: Curve) {
   const width = windowOf(values.length);
-  let sum = 0, best = -Infinity, at = 0;
+  const means: number[] = [];
+  let sum = 0;
   values.forEach((value, i) => {
     sum += value - (i >= width ? values[i - width] : 0);
-    if (i >= width - 1 && sum / width > best) [best, at] = [sum / width, i];
+    if (i >= width - 1) means.push(sum / width);
   });
-  const average = (part: Float64Array) => part.reduce((total, value) => total + value, 0) / width;
+  let at = 0;
+  means.forEach((value, i) => {
+    if (value > means[at]) at = i;
+  });
+  let highest = means[0], swing = 0;
+  for (const value of means.slice(0, at)) {
+    highest = Math.max(highest, value);
+    swing = Math.max(swing, highest - value);
+  }
   return {
     width,
-    best,
-    bestStep: steps[at],
-    first: average(values.subarray(0, width)),
-    last: average(values.subarray(-width)),
+    best: means[at],
+    bestStep: steps[at + width - 1],
+    /** The largest fall before the best, which the run recovered from. */
+    swing,
+    first: means[0],
+    last: means[means.length - 1],
+    /** The better of the last two windows that do not overlap. */
+    lately: Math.max(...means.slice(-1 - width).filter((_, i) => i % width === 0)),
+    windowsSince: (means.length - 1 - at) / width,
     lastFrom: steps[values.length - width],
   };
 }
 
 /** Errors of the mean that a fall from the best of many windows must exceed: the best is picked for its luck, too. */
-const SURE_OF_PEAK = 6;
+const SURE_OF_PEAK = 8;
+/** A run that has fallen this deep, as a share of its last fall, and recovered before is one that swings. */
+const SWINGS = 0.4;
 
 function bestThenWorse(context: Context, reward: Curve): readonly Finding[] {
   const { values, steps } = reward;
   if (values.length < 20) return [];
-  const { width, best, bestStep, first, last, lastFrom } = peakOf(reward);
+  const { width, best, bestStep, swing, first, last, lately, windowsSince, lastFrom } = peakOf(
+    reward,
+  );
   const error = localError(values, width);
   const gain = best - first, lost = best - last;
-  if (!(lost > SURE_OF_PEAK * error) || error === 0) return [];
-  const fell = gain > SURE_OF_PEAK * error ? lost / gain : lost / Math.abs(best);
-  if (!(fell >= 1 / 3)) return [];
-  const isMost = fell >= 2 / 3;
+  if (!(lost > SURE_OF_PEAK * error) || error === 0 || windowsSince < 2) return [];
+  // Without a gain to lose it is held against the best itself.
+  const scale = gain > SURE_OF_PEAK * error ? gain : Math.abs(best);
+  if (!(lost >= scale / 3)) return [];
+  const isMost = best - lately >= 2 / 3 * scale && swing < SWINGS * lost;
   return [{
     id: "best_then_worse",
     class: isMost ? "suspect" : "note",
     ...about(reward),
     step: bestStep,
     value: last,
-    bound: best - lost * (isMost ? 2 / 3 : 1 / 3) / fell,
-    boundFrom: `${
-      isMost ? "two thirds" : "a third"
-    } of the run's own gain lost since its best ${width} rows`,
+    bound: best - scale * (isMost ? 2 / 3 : 1 / 3),
+    boundFrom: `${isMost ? "two thirds" : "a third"} of what it had ${
+      scale === gain ? "gained" : "at its best"
+    }, means of ${width} rows`,
     sentence: `${reward.key} was best around step ${say(bestStep)} (${say(best)}) and is ${
       say(last)
     } in ${stepsText(lastFrom, steps[steps.length - 1])}; it had begun at ${say(first)}.`,
@@ -182,15 +208,16 @@ function bestThenWorse(context: Context, reward: Curve): readonly Finding[] {
   }];
 }
 
-/** Standard error of the mean of a window: what successive windows differ by when the curve is at rest, and no less than noise. */
+/** Standard error of the mean of a window: noise, and no less than what blocks of it bend: a steady rise or fall does not bend. */
 function localError(values: Float64Array, width: number): number {
-  const noise = noiseOf(values) / Math.sqrt(width);
+  const noise = noiseOf(values) * inflation(values) / Math.sqrt(width);
   const blocks: number[] = [];
   for (let i = 0; i + width <= values.length; i += width) {
     blocks.push(values.subarray(i, i + width).reduce((sum, value) => sum + value, 0) / width);
   }
-  // Half of the blocks lie where the curve moves least; what these differ by is not its trend.
-  return Math.max(noise, blocks.length >= 6 ? noiseOf(blocks) * Math.SQRT1_2 : 0);
+  const bends = blocks.slice(2).map((value, i) => Math.abs(value - 2 * blocks[i + 1] + blocks[i]));
+  // The second difference of independent values has √6 times their deviation; 1.48 makes a median a deviation.
+  return Math.max(noise, bends.length >= 4 ? 1.48 * middle(bends) / Math.sqrt(6) : 0);
 }
 
 /** In the order in which they are tried. */

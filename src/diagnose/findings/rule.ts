@@ -1,9 +1,9 @@
 /** What a rule about a log is, and what all rules share: the curves, what the user can turn, whether the run learns. */
-import type { LogSettings } from "../../logs/run_log.ts";
+import { type LogSettings, roundingErrorOf } from "../../logs/run_log.ts";
 import type { CanonicalMetric, Knob, Need } from "../../producers/definition.ts";
 import type { RunView, Wanted } from "../../producers/run_view.ts";
 import type { Finding } from "../finding.ts";
-import { type Change, changeOf, type Curve, curveOf, decimalsSeen } from "./curve.ts";
+import { type Change, changeOf, type Curve, curveOf, decimalsSeen, intervalOf } from "./curve.ts";
 
 /** A metric that a rule needs, with the definitions that it can use. */
 export interface Needed extends Wanted {
@@ -26,9 +26,9 @@ export interface Context {
   readonly rewardChange: Change | undefined;
   /** True where the reward is surely higher at the end than in the beginning. */
   readonly isLearning: boolean;
-  /** Decimals that all numbers of the log are rounded to; undefined where they are not. */
+  /** Decimals that no number of the log exceeds, where they are few: what a form without text cannot show otherwise. */
   readonly decimals: number | undefined;
-  /** Steps from a row to the next. */
+  /** Steps from a row to the next on the log's first axis. */
   readonly interval: number;
 }
 
@@ -46,12 +46,6 @@ export interface Rule {
 
 /** How sure a trend of the reward must be: four standard errors, a chance of 1 in 30,000 of noise. */
 export const SURE = 4;
-
-function intervalOf(steps: Float64Array): number {
-  if (steps.length < 2) return 1;
-  const jumps = Array.from({ length: steps.length - 1 }, (_, i) => steps[i + 1] - steps[i]);
-  return jumps.sort((a, b) => a - b)[Math.floor(jumps.length / 2)];
-}
 
 /** Prepares what the rules look at. */
 export function contextOf(view: RunView): Context {
@@ -81,10 +75,13 @@ export function about({ series }: Curve): Pick<Finding, "metric" | "key"> {
   return { metric: series.definition.metric, key: series.key };
 }
 
+/** A number below it is 0 for every purpose of a rule. */
+const NOTHING = 1e-6;
+
 /** True where a value of 0 is 0 and no rounded small number. */
 export function isExact({ decimals }: Context, { series }: Curve): boolean {
-  const kept = series.definition.decimals ?? decimals;
-  return kept === undefined || kept > 6;
+  const rounding = series.rounding ?? (decimals === undefined ? undefined : { decimals });
+  return roundingErrorOf(rounding, 0) < NOTHING;
 }
 
 /** `step 12`, or `steps 12 to 20`. */

@@ -35,7 +35,7 @@ function jumpsAt(
 ): { readonly curve: Curve; readonly text: string; readonly value: number }[] {
   const jumps: { curve: Curve; text: string; value: number }[] = [];
   const rate = context.curve("learning_rate");
-  const rates = rate && aroundStep(rate, step);
+  const rates = rate?.series.axis === 0 ? aroundStep(rate, step) : undefined;
   // A schedule moves by little from a row to the next; one that begins anew jumps up, or back into its warm-up.
   if (rate && rates && rates.last > 0) {
     const factor = rates.first / rates.last;
@@ -49,7 +49,7 @@ function jumpsAt(
   }
   for (const metric of ["reward", "gap"] as const) {
     const curve = context.curve(metric);
-    const sides = curve && aroundStep(curve, step);
+    const sides = curve?.series.axis === 0 ? aroundStep(curve, step) : undefined;
     if (!curve || !sides) continue;
     const { before, after, noise } = sides;
     const isWorse = metric === "reward"
@@ -104,7 +104,9 @@ function seamFinding(context: Context, { lastStep, nextStep, row }: Seam): Findi
 }
 
 function seams(context: Context): readonly Finding[] {
-  const found = context.view.log.seams.map((seam) => seamFinding(context, seam));
+  const found = context.view.log.seams.filter(({ axis }) => axis === 0).map((seam) =>
+    seamFinding(context, seam)
+  );
   const shown = [
     ...found.filter((finding) => finding.class === "suspect"),
     ...found.filter((finding) => finding.class === "note"),

@@ -2,7 +2,7 @@
 import type { Finding } from "../finding.ts";
 import type { Quantity } from "../../producers/definition.ts";
 import { changeOf, type Curve, lastQuarter, middle, say, shiftOf } from "./curve.ts";
-import { about, type Context, type Rule, stepsText, SURE } from "./rule.ts";
+import { about, type Context, type Rule, stepsText } from "./rule.ts";
 
 /** Up to `healthy` a gap is noise of the two engines, from `look` on it wants a look. */
 interface Floor {
@@ -142,7 +142,7 @@ function gapMoves(context: Context, gap: Curve): readonly Finding[] {
   const change = changeOf(distances);
   if (
     shift?.isSharp && shift.after >= TIMES * shift.before && shift.after > least &&
-    change !== undefined && change.z > SURE
+    change !== undefined && change.isApart
   ) {
     return [{
       ...common,
@@ -160,7 +160,7 @@ function gapMoves(context: Context, gap: Curve): readonly Finding[] {
       }: a restart, a reload of the sampler, a failed weight update. ${nextStep(context)}`,
     }];
   }
-  if (change && change.tail >= TIMES * change.head && change.z > SURE && change.tail > least) {
+  if (change && change.tail >= TIMES * change.head && change.isApart && change.tail > least) {
     return [{
       ...common,
       id: "gap_growth",
