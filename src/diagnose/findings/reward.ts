@@ -168,7 +168,7 @@ function peakOf({ steps, values }: Curve) {
 }
 
 /** Errors of the mean that a fall from the best of many windows must exceed: the best is picked for its luck, too. */
-const SURE_OF_PEAK = 8;
+const SURE_OF_PEAK = 7;
 /** A run that has fallen this deep, as a share of its last fall, and recovered before is one that swings. */
 const SWINGS = 0.4;
 
