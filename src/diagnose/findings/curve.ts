@@ -105,6 +105,17 @@ export function thinned(values: Float64Array, most: number): Float64Array {
   });
 }
 
+/** A curve of the means of blocks where it has more values than so many; each block stands at its first step. */
+export function thinnedCurve(curve: Curve, most: number): Curve {
+  const size = Math.ceil(curve.values.length / most);
+  if (size <= 1) return curve;
+  return {
+    ...curve,
+    steps: curve.steps.filter((_, i) => i % size === 0),
+    values: thinned(curve.values, most),
+  };
+}
+
 /** How a curve's end differs from its beginning. */
 export interface Change {
   /** Median of the first fifth. */
@@ -124,7 +135,8 @@ export interface Change {
 const MEDIAN_ERROR = 1.2533;
 
 /** A curve's first fifth against its last; undefined where it is too short for a trend. */
-export function changeOf({ steps, values }: Curve): Change | undefined {
+export function changeOf(curve: Curve): Change | undefined {
+  const { steps, values } = thinnedCurve(curve, 5000);
   const count = values.length;
   if (count < LEAST_FOR_TREND) return undefined;
   const width = Math.max(5, Math.floor(count / 5));
@@ -183,31 +195,23 @@ const LEAST_SIDE = 5;
 
 /**
  * The place at which the level changes most, by the medians of the ten values before and behind it; undefined where the
- * curve is too short. A trend has no such place: there the whole sides overlap, and `isSharp` is false.
+ * curve is too short. `isSharp`: within five values it goes most of the way, as a trend does not.
  */
-export function shiftOf(
-  { steps, values }: Curve,
-): (Shift & { readonly isSharp: boolean }) | undefined {
+export function shiftOf(curve: Curve): (Shift & { readonly isSharp: boolean }) | undefined {
+  const { steps, values } = thinnedCurve(curve, 2000);
   const count = values.length;
   if (count < 2 * LEAST_SIDE) return undefined;
   let best = -1, size = 0;
   for (let i = LEAST_SIDE; i <= count - LEAST_SIDE; i++) {
-    const before = median(values.subarray(Math.max(0, i - 10), i));
-    const after = median(values.subarray(i, i + 10));
-    const ratio = Math.abs(after - before);
-    if (ratio > size) [best, size] = [i, ratio];
+    const difference = Math.abs(
+      median(values.subarray(i, i + 10)) - median(values.subarray(Math.max(0, i - 10), i)),
+    );
+    if (difference > size) [best, size] = [i, difference];
   }
   if (best < 0) return undefined;
-  // The window may straddle the jump: the sharp place is the largest single step near it.
-  let split = best;
-  for (let i = Math.max(1, best - 5); i <= Math.min(count - 1, best + 5); i++) {
-    if (Math.abs(values[i] - values[i - 1]) > Math.abs(values[split] - values[split - 1])) {
-      split = i;
-    }
-  }
+  const split = crossing(values, best);
   const [left, right] = [values.subarray(0, split), values.subarray(split)];
   const [before, after] = [median(left), median(right)];
-  // A trend moves little within ten values; a jump makes nearly all of the way there.
   const near = median(values.subarray(split, split + 5)) -
     median(values.subarray(Math.max(0, split - 5), split));
   const isSharp = Math.abs(near) >= 0.6 * Math.abs(after - before) &&
@@ -215,6 +219,17 @@ export function shiftOf(
       ? quantile(left, 0.9) < quantile(right, 0.1)
       : quantile(left, 0.1) > quantile(right, 0.9));
   return { step: steps[split], before, after, isSharp };
+}
+
+/** Near a place, the first value that lies beyond the middle between the levels on both sides, as the two behind it do. */
+function crossing(values: Float64Array, place: number): number {
+  const before = median(values.subarray(Math.max(0, place - 10), place));
+  const after = median(values.subarray(place, place + 10));
+  const isBeyond = (value: number) => (value - (before + after) / 2) * (after - before) > 0;
+  for (let i = Math.max(1, place - 5); i <= Math.min(values.length - 3, place + 5); i++) {
+    if (values.subarray(i, i + 3).every(isBeyond)) return i;
+  }
+  return place;
 }
 
 /** A value far above its neighbours. */
@@ -229,6 +244,22 @@ export interface Spike {
 /** Values on each side that a spike is held against. */
 const NEIGHBOURS = 10;
 
+/** Whether at least half of a value's neighbours lie `times` below it: cheap, for the many values that are no spikes. */
+function isFarAbove(
+  values: Float64Array,
+  { index, start, end, times }: {
+    readonly index: number;
+    readonly start: number;
+    readonly end: number;
+    readonly times: number;
+  },
+): boolean {
+  const limit = values[index] / times;
+  let below = 0;
+  for (let j = start; j < end; j++) if (values[j] < limit) below++;
+  return 2 * below >= end - start - 1;
+}
+
 /**
  * Values that exceed the median around them `times` over, and twelve times the noise there. Both: where the values hardly vary a small
  * bump is many noises, and where they are near 0 it is many times the median.
@@ -236,7 +267,8 @@ const NEIGHBOURS = 10;
 export function spikesOf({ steps, values }: Curve, times: number): Spike[] {
   const spikes: Spike[] = [];
   for (let i = 0; i < values.length; i++) {
-    const start = Math.max(0, i - NEIGHBOURS);
+    const start = Math.max(0, i - NEIGHBOURS), end = Math.min(values.length, i + NEIGHBOURS + 1);
+    if (!isFarAbove(values, { index: i, start, end, times })) continue;
     const near = values.subarray(start, i + NEIGHBOURS + 1).filter((_, j) => start + j !== i);
     if (near.length < 5) continue;
     const around = median(near);

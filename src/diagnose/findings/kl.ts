@@ -15,7 +15,7 @@ const PER_TOKEN: readonly Quantity[] = [
 ];
 
 /** Where nothing tells over what it is taken, it can be a sum. */
-const KNOWN_OVER: readonly Over[] = ["tokens", "sequences", "minibatches", "ranks", "step"];
+const KNOWN_OVER: readonly Over[] = ["tokens", "sequences", "minibatches", "step"];
 
 /** The reference is the start by definition: then the first row is rounding. This is many times the noise of bf16 (0.02²/2 nats). */
 const FIRST_ROW = 0.05;

@@ -1,7 +1,7 @@
 /** What a rule about a log is, and what all rules share: the curves, what the user can turn, whether the run learns. */
 import { type LogSettings, roundingErrorOf } from "../../logs/run_log.ts";
 import type { CanonicalMetric, Knob, Need } from "../../producers/definition.ts";
-import type { RunView, Wanted } from "../../producers/run_view.ts";
+import type { MeasuredSeries, RunView, Wanted } from "../../producers/run_view.ts";
 import type { Finding } from "../finding.ts";
 import { type Change, changeOf, type Curve, curveOf, decimalsSeen, intervalOf } from "./curve.ts";
 
@@ -49,8 +49,14 @@ export const SURE = 4;
 
 /** Prepares what the rules look at. */
 export function contextOf(view: RunView): Context {
+  const known = new Map<string, Curve>();
+  const curveOnce = (series: MeasuredSeries): Curve => {
+    const curve = known.get(series.key) ?? curveOf(series);
+    known.set(series.key, curve);
+    return curve;
+  };
   const curves = (metric: CanonicalMetric, wanted?: Wanted) =>
-    view.all(metric, wanted).map(curveOf).filter(({ values }) => values.length > 0);
+    view.all(metric, wanted).map(curveOnce).filter(({ values }) => values.length > 0);
   const [reward] = curves("reward");
   const rewardChange = reward && changeOf(reward);
   return {
