@@ -260,7 +260,7 @@ function impossibleSizes(context: Context): readonly Finding[] {
   return found;
 }
 
-function meanAboveMax(context: Context, length: Curve, longest: Curve): readonly Finding[] {
+function meanAboveMax(_context: Context, length: Curve, longest: Curve): readonly Finding[] {
   if (length.series.part !== longest.series.part) return [];
   const maxima = byStep(longest, length);
   const [index] = rowsWhere(

@@ -97,7 +97,7 @@ function fallsByRank(values: ArrayLike<number>): boolean {
   return (score + 1) / deviation < -2.33; // One in a hundred.
 }
 
-function evalDown(context: Context, reward: Curve, score: Curve): readonly Finding[] {
+function evalDown(_context: Context, reward: Curve, score: Curve): readonly Finding[] {
   const total = changeOf(reward);
   const scores = thinned(score.values, 100);
   if (!total || !(total.z > SURE) || scores.length < 4) return [];
