@@ -39,6 +39,7 @@ export class OpenDict {
   #text: string;
   #foreignLines = 0;
   #parses = 0;
+  #end = 0;
 
   /** Begins with the rest of a line from the opening brace (or, where that is lost, from the first key). */
   constructor(text: string) {
@@ -49,7 +50,14 @@ export class OpenDict {
   parse(): readonly LogField[] | "unclosed" | "malformed" {
     if (this.#text.length > MAX_DICT_LENGTH) return "malformed";
     const dict = parseDict(this.#text);
-    return typeof dict === "string" ? dict : dict.fields;
+    if (typeof dict === "string") return dict;
+    this.#end = dict.end;
+    return dict.fields;
+  }
+
+  /** What stands behind the dict on its last line. */
+  get rest(): string {
+    return this.#text.slice(this.#end);
   }
 
   /**

@@ -1,15 +1,20 @@
 /** Lists of numbers that grow in place: a plain array of a million numbers costs several times as much. */
 
-/** A typed array that grows. */
+/** A list doubles up to this length, and grows by pieces of it from then on: old arrays of megabytes would wait to be freed. */
+const PIECE_LENGTH = 1 << 16;
+const FIRST_LENGTH = 16;
+
+/** A list of numbers in typed arrays. */
 export class GrowingNumbers<A extends Float64Array | Uint32Array> {
   #length = 0;
-  #values: A;
+  /** All but the last are of {@linkcode PIECE_LENGTH}. */
+  #pieces: A[];
   readonly #make: (length: number) => A;
 
-  /** Takes what makes its array. */
+  /** Takes what makes its arrays. */
   constructor(make: (length: number) => A) {
     this.#make = make;
-    this.#values = make(16);
+    this.#pieces = [make(FIRST_LENGTH)];
   }
 
   /** How many it holds. */
@@ -19,27 +24,37 @@ export class GrowingNumbers<A extends Float64Array | Uint32Array> {
 
   /** The number at an index below `length`. */
   at(index: number): number {
-    return this.#values[index];
+    return this.#pieces[index >>> 16][index & (PIECE_LENGTH - 1)];
   }
 
   /** Replaces the number at an index below `length`. */
   set(index: number, value: number): void {
-    this.#values[index] = value;
+    this.#pieces[index >>> 16][index & (PIECE_LENGTH - 1)] = value;
   }
 
   /** Appends a number. */
   push(value: number): void {
-    if (this.#length === this.#values.length) {
-      const grown = this.#make(this.#length * 2);
-      grown.set(this.#values);
-      this.#values = grown;
+    const place = this.#length & (PIECE_LENGTH - 1);
+    const last = this.#pieces[this.#pieces.length - 1];
+    if (place === 0 && this.#length > 0) this.#pieces.push(this.#make(PIECE_LENGTH));
+    else if (place === last.length) {
+      const grown = this.#make(last.length * 2);
+      grown.set(last);
+      this.#pieces[this.#pieces.length - 1] = grown;
     }
-    this.#values[this.#length++] = value;
+    this.set(this.#length++, value);
   }
 
-  /** A copy of the right length. */
+  /** The numbers in one array; the list is empty then, so that a log is not in memory twice. */
   finish(): A {
-    return this.#values.slice(0, this.#length) as A;
+    const numbers = this.#make(this.#length);
+    for (const [i, piece] of this.#pieces.entries()) {
+      const start = i * PIECE_LENGTH;
+      numbers.set(piece.subarray(0, this.#length - start), start);
+    }
+    this.#pieces = [this.#make(FIRST_LENGTH)];
+    this.#length = 0;
+    return numbers;
   }
 }
 

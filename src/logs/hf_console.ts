@@ -6,8 +6,8 @@ import type { LogField } from "./literal.ts";
 import type { ReadOptions, TextLine } from "./reader.ts";
 import type { LogSink } from "./run_log_builder.ts";
 
-/** tqdm's bar of the training has no title before its percentage; those of maps and downloads have one. */
-const BAR = /^\s*\d{1,3}%\|[^|]*\|\s*(\d+)\/(\d+)\s*\[/;
+/** tqdm's bar of the training has no title before its percentage; or is called so; those of maps and downloads have others. */
+const BAR = /^\s*(?:Train(?:ing)?:?\s+)?\d{1,3}%\|[^|]*\|\s*(\d+)\/(\d+)\s*\[/;
 /** Where a dict begins, or its first key where the brace is lost. */
 const DICT = /\{\s*['"][^'"{}]+['"]\s*:/;
 const FIRST_KEY = /^\s*['"][\w/ .@-]+['"]\s*:\s*/;
@@ -113,18 +113,24 @@ class HfParser implements ConsoleParser {
   line({ text, number }: TextLine): void {
     if (!this.#open && !text.includes("'") && !text.includes('"') && !text.includes("%|")) return;
     const { body } = consoleLine(text);
-    this.#seeBar(body);
-    if (this.#open) {
-      const { dict, line } = this.#open;
-      if (!DICT.test(body)) return this.#close(dict.take(body), line);
+    if (this.#open && DICT.test(body)) {
       this.#sink.ignore("dicts without an end", body);
       this.#open = undefined;
     }
-    const start = DICT.exec(body)?.index ?? (FIRST_KEY.test(body) ? body.search(/['"]/) : -1);
-    if (start < 0) return;
-    const dict = new OpenDict(body.slice(start));
-    this.#open = { dict, line: number };
-    this.#close(dict.parse(), number);
+    // Where a line feed is lost, several dicts and bars stand on one line.
+    let rest: string | undefined = this.#open
+      ? this.#close(this.#open, this.#open.dict.take(body))
+      : body;
+    while (rest !== undefined) rest = this.#begin(rest, number);
+  }
+
+  /** @returns What stands behind a dict that begins in `text` and ends there. */
+  #begin(text: string, line: number): string | undefined {
+    this.#seeBar(text);
+    const start = DICT.exec(text)?.index ?? (FIRST_KEY.test(text) ? text.search(/['"]/) : -1);
+    if (start < 0) return undefined;
+    this.#open = { dict: new OpenDict(text.slice(start)), line };
+    return this.#close(this.#open, this.#open.dict.parse());
   }
 
   #seeBar(body: string): void {
@@ -133,13 +139,19 @@ class HfParser implements ConsoleParser {
     if (bar) this.#counter = { step: Number(bar[1]), planned: Number(bar[2]) };
   }
 
-  #close(dict: ReturnType<OpenDict["parse"]>, line: number): void {
-    if (dict === "unclosed") return;
+  #close(
+    { dict, line }: { readonly dict: OpenDict; readonly line: number },
+    fields: ReturnType<OpenDict["parse"]>,
+  ): string | undefined {
+    if (fields === "unclosed") return undefined;
     this.#open = undefined;
-    if (dict === "malformed" || !isTrainerRow(dict)) return;
-    const counter = isExtraRow(dict) ? undefined : this.#counter;
-    this.#steps.take({ fields: dict, line, counter });
-    this.#counter = undefined;
+    if (fields === "malformed") return undefined;
+    if (isTrainerRow(fields)) {
+      const counter = isExtraRow(fields) ? undefined : this.#counter;
+      this.#steps.take({ fields, line, counter });
+      this.#counter = undefined;
+    }
+    return dict.rest;
   }
 
   end(): void {

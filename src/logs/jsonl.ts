@@ -3,12 +3,11 @@ import { jsonlReader } from "./jsonl_reader.ts";
 import type { LogField } from "./literal.ts";
 import { fieldNumber, findStepKey } from "./step_key.ts";
 
-/** Keys of dumps of completions and tokens: rows of those are no metrics. */
+/** Keys of dumps of completions and tokens, under which stand texts and lists: rows of those are no metrics. */
 const DUMP_KEYS: ReadonlySet<string> = new Set([
   "token_ids",
   "input_ids",
   "ids",
-  "traj_idx",
   "nodes",
   "traces",
   "trajectories",
@@ -19,12 +18,18 @@ const DUMP_KEYS: ReadonlySet<string> = new Set([
   "messages",
 ]);
 
-/** True where rows are one for each completion. */
+/** True where rows are one for each completion: by their keys, or since most have the step and the keys of the row before. */
 function isDump(rows: readonly (readonly LogField[])[]): boolean {
   const dumps = rows.filter((row) =>
     row.some(({ key, value }) => DUMP_KEYS.has(key) && fieldNumber(value) === undefined)
   );
-  return dumps.length * 2 > rows.length;
+  if (dumps.length * 2 > rows.length) return true;
+  const stepKey = findStepKey(rows);
+  const shapes = rows.map((row) =>
+    JSON.stringify(row.map(({ key, value }) => key === stepKey ? value : key))
+  );
+  const repeated = shapes.filter((shape, i) => i > 0 && shape === shapes[i - 1]).length;
+  return stepKey !== undefined && repeated * 2 > rows.length;
 }
 
 /** Any JSONL. */

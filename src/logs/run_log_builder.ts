@@ -52,10 +52,13 @@ interface GrowingColumn {
 interface Axis {
   readonly index: number;
   readonly columns: GrowingColumn[];
-  /** Rows of the current stretch by step. */
-  rowOfStep: Map<number, number>;
-  lastStep: number;
+  /** The current stretch: its number, its first row, its furthest step and that step's row. */
   stretch: number;
+  firstRow: number;
+  lastStep: number;
+  lastRow: number;
+  /** Its rows by step, made when the first row comes late: most logs have none. */
+  rowOfStep: Map<number, number> | undefined;
 }
 
 /** Builds a log row by row. */
@@ -118,16 +121,23 @@ export class RunLogBuilder implements LogSink {
     if (!Number.isFinite(step)) return this.ignore("rows without a finite step", String(step));
     const axis = this.#axisOf(place.axis ?? "step");
     if (this.#goesBack(axis, { step, list })) this.#beginStretch(axis, step);
-    const row = axis.rowOfStep.get(step) ?? this.#addRow(axis, { step, line: place.line });
+    const row = this.#rowOf(axis, step) ?? this.#addRow(axis, { step, line: place.line });
     for (const entry of list) this.#addValue(axis, { row, step, entry });
-    axis.lastStep = Math.max(axis.lastStep, step);
   }
 
   #axisOf(name: string): Axis {
     let axis = this.#axes.get(name);
     if (!axis) {
       const index = this.#axes.size;
-      axis = { index, columns: [], rowOfStep: new Map(), lastStep: -Infinity, stretch: 0 };
+      axis = {
+        index,
+        columns: [],
+        stretch: 0,
+        firstRow: this.#steps.length,
+        lastStep: -Infinity,
+        lastRow: -1,
+        rowOfStep: undefined,
+      };
       this.#axes.set(name, axis);
     }
     return axis;
@@ -173,7 +183,8 @@ export class RunLogBuilder implements LogSink {
       lastStep: axis.lastStep,
       nextStep,
     });
-    axis.rowOfStep = new Map();
+    axis.rowOfStep = undefined;
+    axis.firstRow = this.#steps.length;
     axis.lastStep = -Infinity;
     axis.stretch++;
     for (const column of axis.columns) column.lastStep = -Infinity;
@@ -186,8 +197,25 @@ export class RunLogBuilder implements LogSink {
     this.#lines.push(line);
     this.#axisOfRow.push(axis.index);
     this.#stretches.push(axis.stretch);
-    axis.rowOfStep.set(step, row);
+    axis.rowOfStep?.set(step, row);
+    if (step >= axis.lastStep) {
+      axis.lastStep = step;
+      axis.lastRow = row;
+    }
     return row;
+  }
+
+  /** The row of a step in the current stretch. */
+  #rowOf(axis: Axis, step: number): number | undefined {
+    if (step > axis.lastStep) return undefined;
+    if (step === axis.lastStep) return axis.lastRow;
+    if (!axis.rowOfStep) {
+      axis.rowOfStep = new Map();
+      for (let row = axis.firstRow; row < this.#steps.length; row++) {
+        if (this.#axisOfRow.at(row) === axis.index) axis.rowOfStep.set(this.#steps.at(row), row);
+      }
+    }
+    return axis.rowOfStep.get(step);
   }
 
   #columnOf(key: string, axis: Axis): GrowingColumn {
@@ -224,6 +252,8 @@ export class RunLogBuilder implements LogSink {
     if (index > last) {
       column.rows.push(row);
       column.values.push(NaN);
+    } else if (!column.nulls.has(index) && !Object.is(column.values.at(index), value ?? NaN)) {
+      this.ignore("values that a later one of the same step replaced", `${key} at ${step}`);
     }
     column.values.set(index, value ?? NaN);
     if (value === null) column.nulls.add(index);
@@ -232,7 +262,7 @@ export class RunLogBuilder implements LogSink {
     column.lastStep = Math.max(column.lastStep, step);
   }
 
-  /** The log. @param source What it was read from. */
+  /** The log; the builder is empty then. @param source What it was read from. */
   finish(source: { readonly path: string } & FoundForm): RunLog {
     const rows: LogRows = {
       count: this.#steps.length,

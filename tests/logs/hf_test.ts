@@ -148,6 +148,41 @@ config = {'model': 'a', 'reward': {'scale': 2}, 'lr': 0.1}
   assertEquals(ignoredOf(log), { "a dict that the end of the file cuts off": 1 });
 });
 
+Deno.test("console: several dicts and bars may stand on one line", async () => {
+  const log = await readText(
+    "Train:   5%|▌  | 2/40 [00:15<00:46]{'loss': 1.5, 'epoch': 0.1} 10%|█ | 4/40 [00:30<00:46]{'loss': 2.5, 'epoch': 0.2}{'eval_loss': 3.5, 'epoch': 0.2}\n",
+  );
+  assertEquals(points(log, "loss"), [[2, 1.5], [4, 2.5]]);
+  assertEquals(points(log, "eval_loss"), [[4, 3.5]]);
+});
+
+Deno.test("trainer_state.json: what json.dump writes is read back value for value", async () => {
+  let seed = 11;
+  const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
+  const expected: ReturnType<typeof allPoints> = {};
+  const rows: string[] = [];
+  for (let step = 5; step <= 1000; step += 5) {
+    const cells = [`"step": ${step}`];
+    for (let k = 0; k < 6; k++) {
+      const value = (random() - 0.5) * 10 ** Math.floor(random() * 40 - 20);
+      const kind = Math.floor(random() * 20);
+      const key = `rewards/f_${k}, "quoted" {${k}]/mean`;
+      if (kind === 0) continue;
+      const special = [["NaN", NaN], ["-Infinity", -Infinity], ["null", null]] as const;
+      const [text, number] = special[kind - 1] ?? [String(value), value];
+      cells.push(`${JSON.stringify(key)}: ${text}`);
+      (expected[key] ??= []).push([step, number]);
+    }
+    rows.push(`{${cells.sort().join(",\n")}}`);
+  }
+  for (const separator of [",", ",\n  "]) {
+    const log = await readText(`{"log_history": [${rows.join(separator)}], "max_steps": 1000}`);
+    const found = allPoints(log);
+    assertEquals(Object.keys(found).sort(), Object.keys(expected).sort());
+    for (const key of Object.keys(expected)) assertEquals(found[key], expected[key]);
+  }
+});
+
 Deno.test("logging.jsonl of ms-swift: the step stands before the slash", async () => {
   const log = await readText(SWIFT_TEXT);
   assertEquals(allPoints(log), {

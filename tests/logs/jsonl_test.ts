@@ -43,7 +43,10 @@ Deno.test("W&B: the trainer's step counts, and rows without it follow the one be
     "table/nrows": [[20, 4]],
     "eval/score": [[20, 0.125]],
   });
-  assertEquals(ignoredOf(log), { "values that are text": 1 });
+  assertEquals(ignoredOf(log), {
+    "values that are text": 1,
+    "values that a later one of the same step replaced": 3,
+  });
 });
 
 Deno.test("W&B: _step counts where nothing better is there; slime's two counts are two axes", async () => {
@@ -105,6 +108,29 @@ Deno.test("any JSONL: hostile keys and steps are keys and nothing else", async (
   assertEquals([...log.columns.keys()], ["__proto__/polluted", "constructor", "a"]);
   assertEquals(points(log, "a"), [[1, 3], [2, 6]]);
   assertEquals(ignoredOf(log), { "rows without step": 2 });
+});
+
+Deno.test("any JSONL: rows of completions are no metrics", async () => {
+  const dumps = [
+    '{"step":1,"input":"a","output":"b","score":0.5}\n',
+    '{"iteration":2,"traj_idx":0,"total_reward":0.5}\n{"iteration":2,"traj_idx":1,"total_reward":0.25}\n{"iteration":2,"traj_idx":2,"total_reward":0.75}\n',
+    '{"step":0,"token_ids":[1,2],"advantages":[0.5,0.5]}\n',
+  ];
+  for (const text of dumps) {
+    await assertRejects(() => readText(text), UserError, "JSON lines with the keys");
+  }
+});
+
+Deno.test("a value that a later one of its step replaces is counted", async () => {
+  const log = await readText(
+    '{"step":1,"a":0.5,"b":1}\n{"step":1,"a":0.25,"c":1}\n{"step":2,"a":1}\n',
+  );
+  assertEquals(points(log, "a"), [[1, 0.25], [2, 1]]);
+  assertEquals(log.source.ignored, [{
+    what: "values that a later one of the same step replaced",
+    count: 1,
+    example: "a at 1",
+  }]);
 });
 
 Deno.test("a bare JSON list is rows", async () => {

@@ -157,12 +157,25 @@ Deno.test("finish() names the form that was found while reading", () => {
   builder.set({ plannedSteps: 20, klCoef: 0 });
   builder.ignore("lines", "a".repeat(500));
   builder.ignore("lines", "b", 3);
-  assertEquals(finish(builder).source.form, "f");
   builder.identify({ form: "verl_console", producer: "verl" });
   const log = finish(builder);
   assertEquals([log.source.form, log.source.producer], ["verl_console", "verl"]);
   assertEquals(log.settings, { plannedSteps: 20, klCoef: 0 });
   assertEquals(log.source.ignored, [{ what: "lines", count: 4, example: "a".repeat(120) }]);
+});
+
+Deno.test("a log of more rows than one piece of memory holds is whole", () => {
+  const builder = new RunLogBuilder();
+  const count = 200_003;
+  for (let step = 0; step < count; step++) builder.add(step, { line: step }, [["x", step * 2]]);
+  builder.add(70_000, { line: 1 }, [["late", 1]]);
+  builder.add(1, { line: 1 }, [["late", 2], ["later", 3]]);
+  const log = finish(builder);
+  assertEquals([log.rows.count, log.seams.length], [count, 0]);
+  const { values } = log.columns.get("x") ?? {};
+  assert(values && values.length === count);
+  assert(values.every((value, step) => value === step * 2));
+  assertEquals([...(log.columns.get("late")?.rows ?? [])], [70_000, 1]);
 });
 
 Deno.test("restart() overrules the rows from a step on, also where nothing follows", () => {
