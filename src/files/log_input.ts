@@ -3,6 +3,7 @@ import { UserError } from "../core/errors.ts";
 import type { LogInput } from "../logs/reader.ts";
 import { linesOf } from "../logs/text_lines.ts";
 import { asUserError } from "./file_error.ts";
+import { formatBytes, requireRegular } from "./read_file.ts";
 
 /** The path that stands for standard input. */
 export const STANDARD_INPUT = "-";
@@ -24,13 +25,8 @@ export interface OpenedLog extends LogInput, AsyncDisposable {}
 export interface OpenOptions {
   /** Told the number of bytes read of the file, as packed as it is. */
   readonly onBytes?: (count: number) => void;
-}
-
-/** What is at a path that is not a regular file, in words; undefined of a file. */
-function kindOf({ isFile, isDirectory, isFifo, isSocket }: Deno.FileInfo): string | undefined {
-  if (isFile) return undefined;
-  if (isDirectory) return "a folder";
-  return isFifo ? "a pipe" : isSocket ? "a socket" : "a device";
+  /** What gzip may unpack to whatever its ratio, 1 GiB where it is left out. */
+  readonly unpackedBytesAllowed?: number;
 }
 
 /**
@@ -39,16 +35,14 @@ function kindOf({ isFile, isDirectory, isFifo, isSocket }: Deno.FileInfo): strin
  * @throws {UserError} When there is none, or it is a pipe, a device or a folder: reading one may never end.
  */
 export function fileSize(path: string): number {
-  let info: Deno.FileInfo;
+  const attempt = `Cannot read ${path}`;
   try {
-    info = Deno.statSync(path);
+    const info = Deno.statSync(path);
+    requireRegular(info, attempt);
+    return info.size;
   } catch (error) {
-    throw asUserError(error, `Cannot read ${path}`);
+    throw asUserError(error, attempt);
   }
-  const kind = kindOf(info);
-  if (kind === undefined) return info.size;
-  const advice = kind === "a folder" ? "" : `; pipe its content into the command and name "-"`;
-  throw new UserError(`Cannot read ${path}: it is ${kind}, and a log is a file${advice}`);
 }
 
 async function* readPieces(
@@ -67,7 +61,7 @@ async function* readPieces(
 
 async function* unpack(
   packed: AsyncIterable<Uint8Array>,
-  name: string,
+  { name, unpackedBytesAllowed = UNPACKED_BYTES_ALLOWED }: { readonly name: string } & OpenOptions,
 ): AsyncGenerator<Uint8Array> {
   let packedBytes = 0;
   const counted = async function* () {
@@ -82,12 +76,12 @@ async function* unpack(
     const gunzip = new DecompressionStream("gzip");
     for await (const piece of ReadableStream.from(counted()).pipeThrough(gunzip)) {
       unpackedBytes += piece.length;
-      const isBomb = unpackedBytes > UNPACKED_BYTES_ALLOWED &&
+      const isBomb = unpackedBytes > unpackedBytesAllowed &&
         unpackedBytes > packedBytes * MAX_UNPACKED_RATIO;
       if (isBomb) {
         throw new UserError(
-          `Cannot read ${name}: ${packedBytes} bytes of gzip unpack to more than ${unpackedBytes}, ` +
-            "which no log does",
+          `Cannot read ${name}: ${formatBytes(packedBytes)} of gzip unpack to more than ` +
+            `${formatBytes(unpackedBytes)}, which no log does`,
         );
       }
       yield piece;
@@ -151,7 +145,7 @@ export async function openLog(path: string, options: OpenOptions = {}): Promise<
   const opened = [pieces];
   let head = await takeHead(pieces);
   if (head[0] === 0x1f && head[1] === 0x8b) {
-    pieces = unpack(withHead(head, pieces), name);
+    pieces = unpack(withHead(head, pieces), { name, ...options });
     opened.unshift(pieces);
     head = await takeHead(pieces);
   }

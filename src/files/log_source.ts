@@ -1,13 +1,15 @@
 /** Reads the log of a run from wherever a path leads: a file, a folder, standard input. */
 import { UserError } from "../core/errors.ts";
+import { detectReader } from "../logs/detect.ts";
 import type { LogReader, ReadOptions } from "../logs/reader.ts";
+import { LOG_READERS } from "../logs/readers.ts";
 import { renameKeys, STEP_NAME } from "../logs/rename_keys.ts";
 import type { LogSettings, LogSource, RunLog } from "../logs/run_log.ts";
 import { RunLogBuilder } from "../logs/run_log_builder.ts";
-import { TABLE_READERS } from "../logs/table_readers.ts";
 import { findLog, type FoundLog } from "./log_folder.ts";
-import { fileSize, type OpenedLog, openLog, STANDARD_INPUT } from "./log_input.ts";
+import { fileSize, openLog, STANDARD_INPUT } from "./log_input.ts";
 import { isFolder } from "./paths.ts";
+import { formatBytes } from "./read_file.ts";
 
 /** How a log is read. */
 export interface ReadLogOptions {
@@ -26,22 +28,14 @@ function locate(path: string): FoundLog {
   return { files: [path], others: [] };
 }
 
-/** The reader that is surest of a file. */
-function readerOf({ head, name }: OpenedLog): LogReader {
-  if (head.length === 0) throw new UserError(`Cannot read ${name}: it is empty`);
-  const rated = TABLE_READERS.map((reader) => ({ reader, rating: reader.detect(head) }));
-  const best = rated.reduce((a, b) => b.rating > a.rating ? b : a);
-  if (best.rating > 0) return best.reader;
-  throw new UserError(
-    `Cannot read ${name}: it is no log that is known; cli/agentrl formats lists what is read`,
-  );
-}
-
 function checkSize(path: string, { maxBytes = Infinity, title }: LogReader): void {
   const sizeBytes = path === STANDARD_INPUT ? 0 : fileSize(path);
   if (sizeBytes <= maxBytes) return;
   throw new UserError(
-    `Cannot read ${path}: it has ${sizeBytes} bytes, and ${title} have at most ${maxBytes}`,
+    `Cannot read ${path}: it holds ${formatBytes(sizeBytes)}, and at most ${
+      formatBytes(maxBytes)
+    } ` +
+      `are read of its form (${title})`,
   );
 }
 
@@ -79,7 +73,8 @@ export async function readRunLog(path: string, options: ReadLogOptions = {}): Pr
   let reader: LogReader | undefined;
   for (const file of files) {
     await using input = await openLog(file, { onBytes });
-    reader ??= readerOf(input);
+    if (input.head.length === 0) throw new UserError(`Cannot read ${input.name}: it is empty`);
+    reader ??= detectReader(input, LOG_READERS);
     checkSize(file, reader);
     builder.beginFile(input.name);
     await reader.read(input, builder, readOptions);

@@ -1,7 +1,7 @@
 /** CSV files with a row a step: any with a column that counts the steps, and those that W&B's panels export. */
 import { UserError } from "../core/errors.ts";
 import { csvRecords, separatorOf, splitCells } from "./csv_records.ts";
-import { parseNumberText } from "./number_text.ts";
+import { parseCell } from "./cell.ts";
 import type { LogInput, LogReader, ReadOptions } from "./reader.ts";
 import type { RunLogBuilder } from "./run_log_builder.ts";
 import { addTableRow, findStepColumn, listNames, planTable, type TablePlan } from "./table.ts";
@@ -44,13 +44,13 @@ function firstRecords(head: Uint8Array): readonly (readonly string[])[] {
     .map((line) => splitCells(line, separator).map((cell) => cell.trim()));
 }
 
-const isNumeric = (cell: string) => cell === "" || parseNumberText(cell) !== undefined;
+const isNumeric = (cell: string) => cell === "" || parseCell(cell) !== undefined;
 
 /** True where a text is a name and neither code nor prose. */
 const isName = (cell: string) => cell.length < 200 && !/[{}[\]]/.test(cell) && !isNumeric(cell);
 
 /** CSV with a column that counts the steps. */
-export const csvReader: LogReader = {
+export const CSV: LogReader = {
   form: "csv",
   title: "CSV with a column of steps (also with semicolons or tabs)",
   howToGet: [
@@ -128,7 +128,7 @@ function planPanel(
 }
 
 /** CSV files of W&B's panels. */
-export const wandbCsvReader: LogReader = {
+export const WANDB_CSV: LogReader = {
   form: "wandb_csv",
   title: "Weights & Biases panel export (CSV, one run or --run NAME of several)",
   howToGet: [

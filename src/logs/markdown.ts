@@ -51,7 +51,7 @@ async function readTables(
 }
 
 /** Markdown tables. */
-export const markdownReader: LogReader = {
+export const MARKDOWN: LogReader = {
   form: "markdown",
   title: "Markdown tables with a column of steps",
   howToGet: ["a notebook's table pasted into an issue, or df.to_markdown() of pandas"],

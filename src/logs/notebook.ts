@@ -100,7 +100,7 @@ async function readNotebook(
 }
 
 /** Notebooks with the outputs of a training. The place of a row is the number of its cell. */
-export const notebookReader: LogReader = {
+export const NOTEBOOK: LogReader = {
   form: "notebook",
   title: "Jupyter and Colab notebooks (.ipynb) with a table of steps in an output",
   howToGet: ["TRL, Unsloth: train in a notebook and save it with its outputs"],

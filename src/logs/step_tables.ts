@@ -1,6 +1,6 @@
 /** Tables as the Hugging Face notebook callback shows them: their titles, and which of several speak of the run. */
 import { addTableRow, findStepColumn, type TablePlan } from "./table.ts";
-import { parseNumberText } from "./number_text.ts";
+import { parseCell } from "./cell.ts";
 import type { RunLogBuilder } from "./run_log_builder.ts";
 
 /** A table in a notebook or a text. */
@@ -22,7 +22,7 @@ export function keyOfTitle(title: string): string {
 
 function stepsOf({ titles, rows }: StepTable): number[] {
   const column = findStepColumn(titles);
-  return rows.map(({ cells }) => Number(parseNumberText(cells[column]?.trim() ?? "")));
+  return rows.map(({ cells }) => Number(parseCell(cells[column]?.trim() ?? "")));
 }
 
 /**

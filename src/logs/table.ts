@@ -1,21 +1,8 @@
 /** Tables with a row a step, whatever they are written in: which column counts the steps, which keys the others are. */
 import { UserError } from "../core/errors.ts";
-import { parseNumberText } from "./number_text.ts";
+import { parseCell } from "./cell.ts";
+import { STEP_KEYS } from "./step_key.ts";
 import type { LogEntry, RunLogBuilder } from "./run_log_builder.ts";
-
-/** What people's tools call the column of the steps, in lower case; of several the first counts. */
-const STEP_NAMES = [
-  "step",
-  "train/global_step",
-  "training/global_step",
-  "global_step",
-  "global step",
-  "_step",
-  "train/step",
-  "steps",
-  "iteration",
-  "iter",
-] as const;
 
 /** How a table is read. */
 export interface TablePlan {
@@ -34,12 +21,9 @@ export interface TablePlan {
  */
 export function findStepColumn(names: readonly string[], stepKey?: string): number {
   if (stepKey !== undefined) return names.indexOf(stepKey);
-  const lowerCase = names.map((name) => name.toLowerCase());
-  for (const name of STEP_NAMES) {
-    const index = lowerCase.indexOf(name);
-    if (index >= 0) return index;
-  }
-  return -1;
+  const written = names.map((name) => name.toLowerCase().replaceAll(" ", "_"));
+  const key = STEP_KEYS.find((name) => written.includes(name));
+  return key === undefined ? -1 : written.indexOf(key);
 }
 
 /** Names for a sentence: the first few of many. */
@@ -83,7 +67,7 @@ export function addTableRow(
     readonly builder: RunLogBuilder;
   },
 ): void {
-  const step = parseNumberText(cells[stepColumn]?.trim() ?? "");
+  const step = parseCell(cells[stepColumn]?.trim() ?? "");
   if (typeof step !== "number" || !Number.isFinite(step)) {
     if (cells.length > 1) builder.ignore("rows without a step", `line ${line}`);
     return;
@@ -93,7 +77,7 @@ export function addTableRow(
     const key = keys[column];
     const text = cells[column].trim();
     if (key === undefined || text === "") continue;
-    const value = parseNumberText(text);
+    const value = parseCell(text);
     if (value === undefined) builder.ignore("cells that are no numbers", `${key}: ${text}`);
     else entries.push([key, value, text]);
   }

@@ -201,7 +201,7 @@ async function readEvents(input: LogInput, builder: RunLogBuilder): Promise<void
 }
 
 /** Event files of TensorBoard, one or several of one run. */
-export const tensorboardReader: LogReader = {
+export const TENSORBOARD: LogReader = {
   form: "tensorboard",
   title: "TensorBoard event files (a file, or the folder of one run)",
   howToGet: [

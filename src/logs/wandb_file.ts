@@ -2,11 +2,14 @@
 import { UserError } from "../core/errors.ts";
 import { ByteQueue } from "./byte_queue.ts";
 import { crc32 } from "./crc32.ts";
-import { parseNumberText } from "./number_text.ts";
+import { parseCell } from "./cell.ts";
 import { WIRE, WireError, WireReader } from "./protobuf.ts";
-import type { LogInput, LogReader } from "./reader.ts";
+import { jsonFields } from "./fields.ts";
+import type { LogField } from "./literal.ts";
+import type { LogInput, LogReader, ReadOptions } from "./reader.ts";
+import { RowLog } from "./row_log.ts";
 import type { LogSettings } from "./run_log.ts";
-import type { LogValue, RunLogBuilder } from "./run_log_builder.ts";
+import type { RunLogBuilder } from "./run_log_builder.ts";
 
 /** `:W&B`, the number 0xBEE1 and version 0. */
 const FILE_HEADER = Uint8Array.of(0x3a, 0x57, 0x26, 0x42, 0xe1, 0xbe, 0);
@@ -25,12 +28,8 @@ const HISTORY = { item: 1, step: 2 } as const;
 const STEP = { number: 1 } as const;
 const ITEM = { key: 1, nestedKey: 2, valueJson: 16 } as const;
 
-/** W&B's own columns; every other key is the user's. */
-const OWN_KEYS: ReadonlySet<string> = new Set(["_step", "_runtime", "_timestamp", "_wandb"]);
-/** Of a row that has several, the first counts its steps: W&B's own counts calls of its log function. */
-const STEP_KEYS = ["train/global_step", "training/global_step", "global_step"] as const;
-/** Deeper nesting is no metric. */
-const MAX_DEPTH = 8;
+/** W&B's own count of the calls of its log function; it may stand beside the row. */
+const STEP_KEY = "_step";
 
 const decoder = new TextDecoder();
 
@@ -85,33 +84,11 @@ function readItem(wire: WireReader): Item {
   return { key: nested.length > 0 ? nested.join("/") : key, json };
 }
 
-/** Numbers below a value, nested keys joined with "/". W&B's own objects (tables, images, histograms) hold none. */
-function* numbersOf(
-  key: string,
-  value: unknown,
-  { depth = 0 } = {},
-): Generator<readonly [string, LogValue]> {
-  if (value === null || typeof value === "number") yield [key, value];
-  else if (typeof value === "string") {
-    // W&B's way of writing what JSON cannot.
-    if (/^(?:NaN|[-+]?Infinity)$/.test(value)) yield [key, Number(value)];
-  } else if (typeof value === "object" && !Array.isArray(value) && depth < MAX_DEPTH) {
-    if (Object.hasOwn(value, "_type")) return;
-    for (const [name, inner] of Object.entries(value)) {
-      yield* numbersOf(`${key}/${name}`, inner, { depth: depth + 1 });
-    }
-  }
-}
-
-function parseJson(text: string): unknown {
-  const number = parseNumberText(text);
-  if (number !== undefined) return number;
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return undefined;
-  }
+/** The values of an item. W&B's own objects (tables, pictures, histograms) hold no metrics. */
+function fieldsOf({ key, json }: Item): readonly LogField[] {
+  const fields = jsonFields(`{${JSON.stringify(key)}:${json}}`);
+  const isObject = fields === undefined || fields.some((field) => field.key.endsWith("/_type"));
+  return isObject ? [{ key, value: undefined }] : fields;
 }
 
 /** The number in a step; 0 is left out on the wire. */
@@ -124,35 +101,23 @@ function readStep(wire: WireReader): number {
   return number;
 }
 
-function addHistory(wire: WireReader, record: number, builder: RunLogBuilder): void {
-  const entries: (readonly [string, LogValue])[] = [];
+function addHistory(wire: WireReader, record: number, rows: RowLog): void {
+  const fields: LogField[] = [];
   let step: number | undefined;
-  let axis: number = STEP_KEYS.length + 1;
   while (wire.next()) {
     if (wire.is(HISTORY.item, WIRE.bytes)) {
-      const { key, json } = readItem(wire.message());
-      const numbers = Array.from(numbersOf(key, parseJson(json)));
-      if (numbers.length === 0) builder.ignore("values that are no numbers", `${key}: ${json}`);
-      for (const entry of numbers) if (!OWN_KEYS.has(entry[0])) entries.push(entry);
-      const rank = key === "_step" ? STEP_KEYS.length : STEP_KEYS.findIndex((name) => name === key);
-      const [, value] = numbers[0] ?? [key, null];
-      if (rank >= 0 && rank < axis && Number.isSafeInteger(value)) {
-        [axis, step] = [rank, value ?? 0];
-      }
-    } else if (wire.is(HISTORY.step, WIRE.bytes)) {
-      step ??= readStep(wire.message());
-    } else wire.skip();
+      for (const field of fieldsOf(readItem(wire.message()))) fields.push(field);
+    } else if (wire.is(HISTORY.step, WIRE.bytes)) step = readStep(wire.message());
+    else wire.skip();
   }
-  if (step === undefined || !Number.isSafeInteger(step)) {
-    if (entries.length > 0) builder.ignore("rows without a step", entries[0][0]);
-    return;
-  }
-  builder.add(step, { line: record }, entries);
+  const hasStep = fields.some(({ key }) => key === STEP_KEY);
+  if (step !== undefined && !hasStep) fields.push({ key: STEP_KEY, value: step });
+  rows.take(fields, record);
 }
 
 /** Settings of a trainer's configuration, by the names that the Hugging Face family gives them. */
 function settingsOf({ key, json }: Item): LogSettings {
-  const value = parseNumberText(json);
+  const value = parseCell(json);
   if (typeof value !== "number" || !Number.isFinite(value) || value < 0) return {};
   if (key === "beta") return { klCoef: value };
   if (value === 0 || !Number.isInteger(value)) return {};
@@ -170,9 +135,13 @@ function addConfig(wire: WireReader, builder: RunLogBuilder): void {
   }
 }
 
-function addRecord(data: Uint8Array, record: number, builder: RunLogBuilder): void {
+function addRecord(
+  data: Uint8Array,
+  record: number,
+  { rows, builder }: { readonly rows: RowLog; readonly builder: RunLogBuilder },
+): void {
   for (const wire = new WireReader(data); wire.next();) {
-    if (wire.is(RECORD.history, WIRE.bytes)) addHistory(wire.message(), record, builder);
+    if (wire.is(RECORD.history, WIRE.bytes)) addHistory(wire.message(), record, rows);
     else if (wire.is(RECORD.config, WIRE.bytes)) addConfig(wire.message(), builder);
     else if (wire.is(RECORD.run, WIRE.bytes)) {
       for (const run = wire.message(); run.next();) {
@@ -192,12 +161,19 @@ function hasFileHeader(bytes: Uint8Array): boolean {
 class WandbFile {
   readonly #name: string;
   readonly #builder: RunLogBuilder;
+  readonly #rows: RowLog;
   readonly #parts = new RecordParts();
   #record = 1;
 
-  constructor(name: string, builder: RunLogBuilder) {
+  constructor(name: string, builder: RunLogBuilder, options: ReadOptions) {
     this.#name = name;
     this.#builder = builder;
+    this.#rows = new RowLog(builder, { name, options, form: { stepCarriesOver: true } });
+  }
+
+  /** There are no more blocks. */
+  end(): void {
+    this.#rows.end();
   }
 
   /**
@@ -236,7 +212,7 @@ class WandbFile {
     try {
       const record = this.#parts.add(type, data);
       if (record === undefined) return;
-      addRecord(record, this.#record, this.#builder);
+      addRecord(record, this.#record, { rows: this.#rows, builder: this.#builder });
       this.#record++;
     } catch (error) {
       if (error instanceof WireError) throw this.#damaged(offset, error.message);
@@ -251,7 +227,11 @@ class WandbFile {
   }
 }
 
-async function readWandb(input: LogInput, builder: RunLogBuilder): Promise<void> {
+async function readWandb(
+  input: LogInput,
+  builder: RunLogBuilder,
+  options: ReadOptions = {},
+): Promise<void> {
   if (input.head[6] !== 0) {
     throw new UserError(
       `Cannot read ${input.name}: it is a W&B file of version ${
@@ -267,7 +247,7 @@ async function readWandb(input: LogInput, builder: RunLogBuilder): Promise<void>
     );
   }
   const queue = new ByteQueue();
-  const file = new WandbFile(input.name, builder);
+  const file = new WandbFile(input.name, builder, options);
   const take = (count: number) => {
     const start = queue.offset === 0 ? FILE_HEADER.length : 0;
     file.addBlock(queue.peek(count), { offset: queue.offset, start });
@@ -278,10 +258,11 @@ async function readWandb(input: LogInput, builder: RunLogBuilder): Promise<void>
     while (queue.length >= BLOCK_BYTES) take(BLOCK_BYTES);
   }
   if (queue.length > 0) take(queue.length);
+  file.end();
 }
 
 /** W&B's offline files. */
-export const wandbFileReader: LogReader = {
+export const WANDB_FILE: LogReader = {
   form: "wandb_file",
   title: "Weights & Biases offline runs (wandb/offline-run-*/run-ID.wandb)",
   howToGet: [

@@ -8,7 +8,7 @@ import { checkpointSteps, runPaths } from "../../src/run/run_directory.ts";
 import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
 import { resumeRun, SMALL_SETS, smallSettings, startRun } from "../run/small_run.ts";
 import { withFolder } from "../files/with_folder.ts";
-import { valuesOf } from "../logs/memory_input.ts";
+import { allPoints } from "../logs/read_text.ts";
 import { agentrl, assertRefused, golden, LAUNCHER, namesIn } from "./command_line.ts";
 
 const STEPS = 8;
@@ -187,7 +187,7 @@ gpuTest(
         }
       }
       assert(Object.keys(expected).length > 20);
-      assertEquals<unknown>(valuesOf(log), expected);
+      assertEquals<unknown>(allPoints(log), expected);
     }),
 );
 

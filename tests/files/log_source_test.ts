@@ -1,8 +1,9 @@
 /** Logs on disk: which file of a folder is read, gzip, standard input, and what is no log. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
+import { openLog } from "../../src/files/log_input.ts";
 import { readRunLog } from "../../src/files/log_source.ts";
-import { valuesOf } from "../logs/memory_input.ts";
+import { allPoints } from "../logs/read_text.ts";
 import { bytesOf, scalarEvent } from "../logs/wire_bytes.ts";
 import { withFolder } from "./with_folder.ts";
 
@@ -35,7 +36,7 @@ Deno.test("readRunLog() reads a file, whatever its name, and tells its progress 
     const log = await readRunLog(`${folder}/odd name.bin`, {
       onProgress: (read, total) => seen.push([read, total]),
     });
-    assertEquals<unknown>(valuesOf(log), csvValues);
+    assertEquals<unknown>(allPoints(log), csvValues);
     assertEquals(log.source.form, "csv");
     assertEquals(seen, [[csv.length, csv.length]]);
   }));
@@ -45,7 +46,7 @@ Deno.test("readRunLog() unpacks gzip by its content, and refuses what is cut off
     const packed = await gzip(csv);
     const path = `${folder}/log`;
     writeFiles(folder, { log: packed });
-    assertEquals<unknown>(valuesOf(await readRunLog(path)), csvValues);
+    assertEquals<unknown>(allPoints(await readRunLog(path)), csvValues);
     for (let length = 2; length < packed.length; length++) {
       Deno.writeFileSync(path, packed.slice(0, length));
       await assertRejects(() => readRunLog(path), UserError, "its gzip is cut off");
@@ -55,33 +56,42 @@ Deno.test("readRunLog() unpacks gzip by its content, and refuses what is cut off
       flipped[byte] ^= 0x10;
       Deno.writeFileSync(path, flipped);
       // A bit behind the last code means nothing; every other one is seen.
-      const read = readRunLog(path).then(valuesOf, (error) => assert(error instanceof UserError));
+      const read = readRunLog(path).then(allPoints, (error) => assert(error instanceof UserError));
       assertEquals<unknown>(await read ?? csvValues, csvValues);
     }
   }));
 
-Deno.test("readRunLog() refuses a bomb of gzip before it fills the memory", () =>
+Deno.test("openLog() refuses a bomb of gzip while it unpacks, and a log as uniform as one can be not", () =>
   withFolder(async (folder) => {
-    const zeros = new ReadableStream<Uint8Array<ArrayBuffer>>({
-      pull(controller) {
-        controller.enqueue(new Uint8Array(2 ** 20));
-        if (++pieces === 300) controller.close();
-      },
+    const drain = async (path: string) => {
+      await using log = await openLog(path, { unpackedBytesAllowed: 2 ** 20 });
+      let sizeBytes = 0;
+      for await (const piece of log.bytes()) sizeBytes += piece.length;
+      return sizeBytes;
+    };
+    const rows = Array.from({ length: 100_000 }, (_, step) => `{"step":${step},"reward":0}\n`);
+    writeFiles(folder, {
+      bomb: await gzip("\n".repeat(2 ** 24)),
+      log: await gzip(rows.join("")),
     });
-    let pieces = 0;
-    const file = await Deno.open(`${folder}/zeros.gz`, { write: true, create: true });
-    await zeros.pipeThrough(
-      new CompressionStream("gzip") as ReadableWritablePair<Uint8Array, Uint8Array<ArrayBuffer>>,
-    ).pipeTo(file.writable);
     await assertRejects(
-      () => readRunLog(`${folder}/zeros.gz`),
+      () => drain(`${folder}/bomb`),
       UserError,
-      "is no log that is known",
+      "of gzip unpack to more than",
     );
-    const rows = `step,loss\n1,2\n${"\n".repeat(2 ** 20)}`;
-    const bomb = await gzip(rows + "\n".repeat(2 ** 20));
-    writeFiles(folder, { "rows.gz": bomb });
-    assertEquals(valuesOf(await readRunLog(`${folder}/rows.gz`)), { loss: [[1, 2]] });
+    assertEquals(await drain(`${folder}/log`), rows.join("").length);
+  }));
+
+Deno.test("readRunLog() refuses gigabytes of zeros behind gzip by their beginning", () =>
+  withFolder(async (folder) => {
+    writeFiles(folder, { "zeros.gz": await gzip(new Uint8Array(2 ** 26)) });
+    let readBytes = 0;
+    await assertRejects(
+      () => readRunLog(`${folder}/zeros.gz`, { onProgress: (read) => readBytes = read }),
+      UserError,
+      "it is binary data",
+    );
+    assert(readBytes <= 2 ** 16);
   }));
 
 Deno.test("readRunLog() ends a line of 100 MB in one sentence", () =>
@@ -103,12 +113,12 @@ Deno.test("readRunLog() reads no pipe, no device, nothing that is missing or emp
     const refuses = (path: string, sentence: string) =>
       assertRejects(() => readRunLog(path), UserError, sentence);
     await new Deno.Command("mkfifo", { args: [`${folder}/pipe`] }).output();
-    await refuses(`${folder}/pipe`, "it is a pipe, and a log is a file; pipe its content into");
+    await refuses(`${folder}/pipe`, "it is a named pipe, but must be a regular file");
     await refuses("/dev/zero", "it is a device");
     await refuses(`${folder}/nothing`, "there is no such file or folder");
     writeFiles(folder, { empty: "", noise: crypto.getRandomValues(new Uint8Array(5000)) });
     await refuses(`${folder}/empty`, "it is empty");
-    await refuses(`${folder}/noise`, "is no log that is known");
+    await refuses(`${folder}/noise`, "holds no metrics in a known form");
     writeFiles(folder, { rows: "step,loss\nx,1\n" });
     await refuses(`${folder}/rows`, "it is of the form csv and holds no number of any step");
   }));
@@ -125,7 +135,7 @@ Deno.test("readRunLog() reads the event files of a folder in the order of their 
       "runs/old/events.out.tfevents.1600000000.host.8.0": events(1, 1),
     });
     const log = await readRunLog(folder);
-    assertEquals(valuesOf(log), { loss: [[1, 1], [2, 20], [3, 300]] });
+    assertEquals(allPoints(log), { loss: [[1, 1], [2, 20], [3, 300]] });
     assertEquals(log.seams.map(({ lastStep, nextStep }) => [lastStep, nextStep]), [[4, 2], [4, 3]]);
     assertEquals(log.source.files.map((path) => path.split(".").at(-4)), [
       "1700000100",

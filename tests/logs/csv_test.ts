@@ -1,8 +1,8 @@
 /** CSV: quotes, empty cells, the column of the steps, W&B's panels with several runs, and files that are cut off. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
-import { csvReader, wandbCsvReader } from "../../src/logs/csv.ts";
-import { readWith, valuesOf } from "./memory_input.ts";
+import { CSV, WANDB_CSV } from "../../src/logs/csv.ts";
+import { allPoints, readFiles } from "./read_text.ts";
 
 const head = (text: string) => new TextEncoder().encode(text);
 
@@ -15,8 +15,8 @@ Deno.test("csv reads quotes, empty cells, numbers that are not finite, and cells
     "",
     "3,None,inf,x,.5",
   ].join("\r\n") + "\r\n";
-  const log = await readWith(csvReader, [text]);
-  assertEquals(valuesOf(log), {
+  const log = await readFiles(CSV, [text]);
+  assertEquals(allPoints(log), {
     loss: [[1, 0.5], [2, NaN], [3, null]],
     'a "b", c': [[1, 0.001], [2, -Infinity], [3, Infinity]],
     kl: [[2, -0], [3, 0.5]],
@@ -29,21 +29,21 @@ Deno.test("csv reads quotes, empty cells, numbers that are not finite, and cells
 
 Deno.test("csv reads semicolons and tabs, and finds the step wherever it stands", async () => {
   const semicolons = "loss;global_step\n0.5;10\n0.25;20\n";
-  assertEquals(valuesOf(await readWith(csvReader, [semicolons])), {
+  assertEquals(allPoints(await readFiles(CSV, [semicolons])), {
     loss: [[10, 0.5], [20, 0.25]],
   });
   const tabs = "\tStep\tloss\n0\t1\t0.5\n";
-  assertEquals(valuesOf(await readWith(csvReader, [tabs])), { loss: [[1, 0.5]] });
+  assertEquals(allPoints(await readFiles(CSV, [tabs])), { loss: [[1, 0.5]] });
   const named = "n,loss\n4,0.5\n";
   assertEquals(
-    valuesOf(await readWith(csvReader, [named], { options: { stepKey: "n" } })),
+    allPoints(await readFiles(CSV, [named], { options: { stepKey: "n" } })),
     { loss: [[4, 0.5]] },
   );
 });
 
 Deno.test("csv refuses a table without steps, and a quote that is not closed, in one sentence", async () => {
   const refuses = (text: string, sentence: string) =>
-    assertRejects(() => readWith(csvReader, [text]), UserError, sentence);
+    assertRejects(() => readFiles(CSV, [text]), UserError, sentence);
   await refuses(
     "a,b\n1,2\n",
     "no column counts the steps (there are a, b); say which one does with --map COLUMN=step",
@@ -59,11 +59,11 @@ Deno.test("csv reads every file that is cut off, and no value that is not in the
   };
   for (let length = 0; length <= file.length; length++) {
     try {
-      const log = await readWith(csvReader, [file.slice(0, length)]);
-      for (const [key, found] of Object.entries(valuesOf(log))) {
+      const log = await readFiles(CSV, [file.slice(0, length)]);
+      for (const [key, found] of Object.entries(allPoints(log))) {
         assertEquals(found, whole[key].slice(0, found.length));
       }
-      if (length === file.length) assertEquals(valuesOf(log), whole);
+      if (length === file.length) assertEquals(allPoints(log), whole);
     } catch (error) {
       assert(error instanceof UserError, String(error));
       // The header alone may name no column of steps.
@@ -73,8 +73,8 @@ Deno.test("csv reads every file that is cut off, and no value that is not in the
 });
 
 Deno.test("csv notes columns of one name, rows without a step, and cells beyond the header", async () => {
-  const log = await readWith(csvReader, ["step,a,a\n1,2,3\nx,4,5\n2,6,7,8\n"]);
-  assertEquals(valuesOf(log), { a: [[1, 2], [2, 6]] });
+  const log = await readFiles(CSV, ["step,a,a\n1,2,3\nx,4,5\n2,6,7,8\n"]);
+  assertEquals(allPoints(log), { a: [[1, 2], [2, 6]] });
   assertEquals(log.source.ignored.map(({ what, count }) => [what, count]), [
     ["columns whose name stands twice", 1],
     ["rows without a step", 1],
@@ -85,7 +85,7 @@ Deno.test("csv notes columns of one name, rows without a step, and cells beyond 
 Deno.test("csv reads 100,000 columns", async () => {
   const names = Array.from({ length: 100_000 }, (_, i) => `k${i}`).join();
   const row = (step: number) => `${step},` + Array.from({ length: 100_000 }, () => step).join();
-  const log = await readWith(csvReader, [`step,${names}\n${row(1)}\n${row(2)}\n`], {
+  const log = await readFiles(CSV, [`step,${names}\n${row(1)}\n${row(2)}\n`], {
     pieceBytes: 2 ** 16,
   });
   assertEquals(log.columns.size, 100_000);
@@ -93,9 +93,9 @@ Deno.test("csv reads 100,000 columns", async () => {
 });
 
 Deno.test("csv is known by a header of names above numbers", () => {
-  assertEquals(csvReader.detect(head("step,loss\n1,2\n")), 0.8);
-  assertEquals(csvReader.detect(head("n,loss\n1,2\n")), 0.4);
-  assertEquals(csvReader.detect(head(`step,${"k,".repeat(40_000)}`).slice(0, 65536)), 0.8);
+  assertEquals(CSV.detect(head("step,loss\n1,2\n")), 0.8);
+  assertEquals(CSV.detect(head("n,loss\n1,2\n")), 0.4);
+  assertEquals(CSV.detect(head(`step,${"k,".repeat(40_000)}`).slice(0, 65536)), 0.8);
   for (
     const other of [
       "",
@@ -106,7 +106,7 @@ Deno.test("csv is known by a header of names above numbers", () => {
       "step,loss\n1\n",
       "a\0,b\n1,2\n",
     ]
-  ) assertEquals(csvReader.detect(head(other)), 0, other);
+  ) assertEquals(CSV.detect(head(other)), 0, other);
 });
 
 const panel = [
@@ -119,14 +119,14 @@ const panel = [
 ].join("\n");
 
 Deno.test("wandb_csv reads the run that is chosen, and says which there are where none is", async () => {
-  const read = (run?: string) => readWith(wandbCsvReader, [panel], { options: { run } });
+  const read = (run?: string) => readFiles(WANDB_CSV, [panel], { options: { run } });
   const log = await read("qwen - lr 1e-6");
-  assertEquals(valuesOf(log), { "train/loss": [[0, 0.5], [10, 0.25]] });
+  assertEquals(allPoints(log), { "train/loss": [[0, 0.5], [10, 0.25]] });
   assertEquals(log.source.ignored, [
     { what: "columns of bounds (__MIN, __MAX)", count: 2, example: "train/loss__MIN" },
     { what: "other runs of the file", count: 1, example: "other" },
   ]);
-  assertEquals(valuesOf(await read("other")), { "train/loss": [[10, 7], [20, NaN]] });
+  assertEquals(allPoints(await read("other")), { "train/loss": [[10, 7], [20, NaN]] });
   const choose = "choose one with --run NAME: qwen - lr 1e-6, other";
   await assertRejects(() => read(), UserError, `it holds 2 runs; ${choose}`);
   await assertRejects(() => read("nobody"), UserError, `it has no run "nobody"; ${choose}`);
@@ -134,16 +134,16 @@ Deno.test("wandb_csv reads the run that is chosen, and says which there are wher
 
 Deno.test("wandb_csv takes the run's own steps where the axis is another, and else asks for them", async () => {
   const own = '"Relative Time","a - loss","a - _step","a - _step__MIN"\n3.5,1,10,10\n4.5,2,20,20\n';
-  assertEquals(valuesOf(await readWith(wandbCsvReader, [own])), { loss: [[10, 1], [20, 2]] });
+  assertEquals(allPoints(await readFiles(WANDB_CSV, [own])), { loss: [[10, 1], [20, 2]] });
   const none = '"Relative Time","a - loss"\n3.5,1\n';
   await assertRejects(
-    () => readWith(wandbCsvReader, [none]),
+    () => readFiles(WANDB_CSV, [none]),
     UserError,
     'its x axis is "Relative Time" and no step',
   );
 });
 
 Deno.test("wandb_csv is known by its columns, before any other CSV", () => {
-  assert(wandbCsvReader.detect(head(panel)) > csvReader.detect(head(panel)));
-  assertEquals(wandbCsvReader.detect(head("step,loss\n1,2\n")), 0);
+  assert(WANDB_CSV.detect(head(panel)) > CSV.detect(head(panel)));
+  assertEquals(WANDB_CSV.detect(head("step,loss\n1,2\n")), 0);
 });

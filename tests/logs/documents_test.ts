@@ -1,9 +1,9 @@
 /** Tables in Markdown and in notebooks. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
-import { markdownReader } from "../../src/logs/markdown.ts";
-import { notebookReader } from "../../src/logs/notebook.ts";
-import { readWith, valuesOf } from "./memory_input.ts";
+import { MARKDOWN } from "../../src/logs/markdown.ts";
+import { NOTEBOOK } from "../../src/logs/notebook.ts";
+import { allPoints, readFiles } from "./read_text.ts";
 
 const head = (text: string) => new TextEncoder().encode(text);
 
@@ -26,8 +26,8 @@ const issueValues = {
 };
 
 Deno.test("markdown reads the table within an issue, with the notebook's titles undone", async () => {
-  const log = await readWith(markdownReader, [issue]);
-  assertEquals<unknown>(valuesOf(log), issueValues);
+  const log = await readFiles(MARKDOWN, [issue]);
+  assertEquals<unknown>(allPoints(log), issueValues);
   assertEquals(Array.from(log.rows.lines), [6, 7]);
   assertEquals(log.source.ignored, [
     { what: "lines of text", count: 2, example: "My run collapses | help!" },
@@ -37,9 +37,9 @@ Deno.test("markdown reads the table within an issue, with the notebook's titles 
 Deno.test("markdown reads every text that is cut off, and no value that is not in the whole one", async () => {
   const whole: Record<string, unknown[]> = issueValues;
   for (let length = 0; length <= issue.length; length++) {
-    const log = await readWith(markdownReader, [issue.slice(0, length)]);
+    const log = await readFiles(MARKDOWN, [issue.slice(0, length)]);
     // A title that is cut off names another key, and has no values yet.
-    for (const [key, found] of Object.entries(valuesOf(log))) {
+    for (const [key, found] of Object.entries(allPoints(log))) {
       assertEquals<unknown>(found, whole[key].slice(0, found.length));
     }
   }
@@ -55,17 +55,17 @@ const table = (titles: string, rows: readonly string[]) =>
 
 Deno.test("markdown joins tables that continue each other, and takes the last run of several", async () => {
   const read = async (...tables: readonly string[]) =>
-    await readWith(markdownReader, [tables.join("\n\n") + "\n"]);
+    await readFiles(MARKDOWN, [tables.join("\n\n") + "\n"]);
   const continued = await read(
     table("step | reward", ["1 | 0.1", "2 | 0.2"]),
     table("step | reward", ["3 | 0.3"]),
   );
-  assertEquals(valuesOf(continued), { reward: [[1, 0.1], [2, 0.2], [3, 0.3]] });
+  assertEquals(allPoints(continued), { reward: [[1, 0.1], [2, 0.2], [3, 0.3]] });
   const anew = await read(
     table("step | reward", ["1 | 0.1", "2 | 0.2"]),
     table("step | reward", ["1 | 0.3", "2 | 0.4"]),
   );
-  assertEquals(valuesOf(anew), { reward: [[1, 0.3], [2, 0.4]] });
+  assertEquals(allPoints(anew), { reward: [[1, 0.3], [2, 0.4]] });
   assertEquals(anew.source.ignored.map(({ what, count }) => [what, count]), [[
     "tables of another run",
     1,
@@ -114,8 +114,8 @@ Deno.test("notebook reads the table of the callback, and not the one of the warm
       ["2", "-0.000100", "nan", "181", "", "0.003"],
     ]),
   );
-  const log = await readWith(notebookReader, [text], { pieceBytes: 100 });
-  assertEquals(valuesOf(log), {
+  const log = await readFiles(NOTEBOOK, [text], { pieceBytes: 100 });
+  assertEquals(allPoints(log), {
     loss: [[1, 0], [2, -0.0001]],
     reward: [[1, 0.5], [2, NaN]],
     "completions/mean_length": [[1, 200.25], [2, 181]],
@@ -128,7 +128,7 @@ Deno.test("notebook reads the table of the callback, and not the one of the warm
 
 Deno.test("notebook refuses what is cut off or has no table, in one sentence", async () => {
   const refuses = (text: string, sentence: string) =>
-    assertRejects(() => readWith(notebookReader, [text], { pieceBytes: 99 }), UserError, sentence);
+    assertRejects(() => readFiles(NOTEBOOK, [text], { pieceBytes: 99 }), UserError, sentence);
   await refuses(notebook().slice(0, -5), "not valid JSON; it may be cut off");
   await refuses(notebook(), "no output of the notebook is a table with a column Step");
   await refuses('{"cells": 5, "nbformat": 4}', "no output of the notebook");
@@ -140,16 +140,16 @@ Deno.test("notebook takes broken HTML as it comes, in time that grows with its l
     "<td>".repeat(50_000)
   }`;
   const startMs = performance.now();
-  const log = await readWith(notebookReader, [notebook(junk)], { pieceBytes: 2 ** 16 });
-  assertEquals(valuesOf(log), { a: [[1, 2]] });
+  const log = await readFiles(NOTEBOOK, [notebook(junk)], { pieceBytes: 2 ** 16 });
+  assertEquals(allPoints(log), { a: [[1, 2]] });
   assert(performance.now() - startMs < 5000);
 });
 
 Deno.test("documents are known by their content", () => {
-  assertEquals(markdownReader.detect(head(issue)), 0.7);
-  assertEquals(markdownReader.detect(head("| a | b |\n|---|---|\n| 1 | 2 |\n")), 0);
-  assertEquals(markdownReader.detect(head("step | loss\n1 | 2\n")), 0);
-  assertEquals(notebookReader.detect(head(notebook())), 1);
-  assertEquals(notebookReader.detect(head('{"cells": []}')), 0);
-  assertEquals(markdownReader.detect(head(notebook())), 0);
+  assertEquals(MARKDOWN.detect(head(issue)), 0.7);
+  assertEquals(MARKDOWN.detect(head("| a | b |\n|---|---|\n| 1 | 2 |\n")), 0);
+  assertEquals(MARKDOWN.detect(head("step | loss\n1 | 2\n")), 0);
+  assertEquals(NOTEBOOK.detect(head(notebook())), 1);
+  assertEquals(NOTEBOOK.detect(head('{"cells": []}')), 0);
+  assertEquals(MARKDOWN.detect(head(notebook())), 0);
 });

@@ -8,12 +8,16 @@ import { RunLogBuilder } from "../../src/logs/run_log_builder.ts";
 import { linesOf } from "../../src/logs/text_lines.ts";
 
 /** A file in memory. */
-export function inputOf(content: string | Uint8Array, name = "log"): LogInput {
+export function inputOf(
+  content: string | Uint8Array,
+  name = "log",
+  { pieceBytes = 4099 } = {},
+): LogInput {
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
   async function* pieces(): AsyncGenerator<Uint8Array> {
     // Small pieces, so that what a line or a character is cut by is seen.
-    for (let at = 0; at < bytes.length; at += 4099) {
-      yield await Promise.resolve(bytes.subarray(at, at + 4099));
+    for (let at = 0; at < bytes.length; at += pieceBytes) {
+      yield await Promise.resolve(bytes.subarray(at, at + pieceBytes));
     }
   }
   return {
@@ -42,6 +46,24 @@ export async function readText(
   await chosen.read(input, builder, options);
   const { form, producer } = chosen;
   return builder.finish({ path: "log", form, ...(producer !== undefined && { producer }) });
+}
+
+/** The log in several files of one form, which arrive in small pieces. */
+export async function readFiles(
+  reader: LogReader,
+  contents: readonly (string | Uint8Array)[],
+  { options = {}, pieceBytes = 7 }: {
+    readonly options?: ReadOptions;
+    readonly pieceBytes?: number;
+  } = {},
+): Promise<RunLog> {
+  const builder = new RunLogBuilder();
+  for (const [index, content] of contents.entries()) {
+    const input = inputOf(content, `file${index}`, { pieceBytes });
+    builder.beginFile(input.name);
+    await reader.read(input, builder, options);
+  }
+  return builder.finish({ path: "log", form: reader.form });
 }
 
 /** Steps and values of a key. */

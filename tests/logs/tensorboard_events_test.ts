@@ -5,8 +5,8 @@ import {
   sessionStartRecord,
   versionRecord,
 } from "../../src/logs/tensorboard_events.ts";
-import { tensorboardReader } from "../../src/logs/tensorboard.ts";
-import { readWith, valuesOf } from "./memory_input.ts";
+import { TENSORBOARD } from "../../src/logs/tensorboard.ts";
+import { allPoints, readFiles } from "./read_text.ts";
 import { bytesOf, frame, scalarEvent } from "./wire_bytes.ts";
 
 Deno.test("versionRecord() writes the first record of every event file", () => {
@@ -43,8 +43,8 @@ Deno.test("scalarsRecord() and the reader give every value back as a float", asy
     versionRecord(1.7e9),
     ...steps.map((step, i) => scalarsRecord(1.7e9, step, { scalars: [["x", values[i]]] })),
   );
-  const log = await readWith(tensorboardReader, [file]);
-  assertEquals(valuesOf(log), {
+  const log = await readFiles(TENSORBOARD, [file]);
+  assertEquals(allPoints(log), {
     x: steps.map((step, i) => [step, Math.fround(values[i])] as const),
   });
 });

@@ -1,8 +1,8 @@
 /** TensorBoard's event files: every way to write a scalar, and files that are cut off or damaged. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
-import { tensorboardReader } from "../../src/logs/tensorboard.ts";
-import { readWith, valuesOf } from "./memory_input.ts";
+import { TENSORBOARD } from "../../src/logs/tensorboard.ts";
+import { allPoints, readFiles } from "./read_text.ts";
 import {
   bytesField,
   bytesOf,
@@ -39,8 +39,8 @@ Deno.test("tensorboard reads a file that was written by hand", async () => {
     [0x0a, 2, 0x6b, 0x6c, 0x15, 0, 0, 0, 0x3f],
   );
   assertEquals(data.length, 15);
-  const log = await readWith(tensorboardReader, [bytesOf(version, frame(data))]);
-  assertEquals(valuesOf(log), { kl: [[3, 0.5]] });
+  const log = await readFiles(TENSORBOARD, [bytesOf(version, frame(data))]);
+  assertEquals(allPoints(log), { kl: [[3, 0.5]] });
   assertEquals(log.rows.lines[0], 2);
 });
 
@@ -52,8 +52,8 @@ Deno.test("tensorboard merges the tags of a step, and takes a missing step as 0"
     scalarEvent(1, "train/loss", NaN),
     scalarEvent(1, "train/kl", Infinity),
   );
-  const log = await readWith(tensorboardReader, [file]);
-  assertEquals(valuesOf(log), {
+  const log = await readFiles(TENSORBOARD, [file]);
+  assertEquals(allPoints(log), {
     "train/loss": [[0, 2], [1, NaN]],
     "train/kl": [[0, -0.25], [1, Infinity]],
   });
@@ -82,8 +82,8 @@ Deno.test("tensorboard reads tensors of one float or double, and passes over eve
     tensorEvent(1, "histogram", bytesOf(dtDouble, shape(2, 3), bytesField(4, new Uint8Array(48)))),
     event(1, bytesOf(bytesField(1, "histo"), bytesField(5, float64Field(1, 3)))),
   );
-  const log = await readWith(tensorboardReader, [file]);
-  assertEquals(valuesOf(log), {
+  const log = await readFiles(TENSORBOARD, [file]);
+  assertEquals(allPoints(log), {
     a: [[1, f32(0.1)]],
     b: [[1, 0.1]],
     c: [[1, f32(0.2)]],
@@ -98,8 +98,8 @@ Deno.test("tensorboard reads tensors of one float or double, and passes over eve
 Deno.test("tensorboard lets the later file win where the files of a run overlap, and tells the seam", async () => {
   const first = bytesOf(version, ...[1, 2, 3, 4].map((step) => scalarEvent(step, "loss", step)));
   const second = bytesOf(version, ...[3, 4, 5].map((step) => scalarEvent(step, "loss", 10 * step)));
-  const log = await readWith(tensorboardReader, [first, second]);
-  assertEquals(valuesOf(log), { loss: [[1, 1], [2, 2], [3, 30], [4, 40], [5, 50]] });
+  const log = await readFiles(TENSORBOARD, [first, second]);
+  assertEquals(allPoints(log), { loss: [[1, 1], [2, 2], [3, 30], [4, 40], [5, 50]] });
   assertEquals(log.seams, [{ axis: 0, row: 4, lastStep: 4, nextStep: 3 }]);
   assertEquals(log.source.files, ["file0", "file1"]);
 });
@@ -108,9 +108,9 @@ Deno.test("tensorboard drops what a session start overrules, also where nothing 
   const first = bytesOf(version, ...[1, 2, 3, 4].map((step) => scalarEvent(step, "loss", step)));
   const start = frame(bytesOf(numberField(2, 3), bytesField(7, numberField(1, 1))));
   const stop = frame(bytesOf(numberField(2, 1), bytesField(7, numberField(1, 2))));
-  const log = await readWith(tensorboardReader, [first, bytesOf(version, start, stop)]);
-  assertEquals(valuesOf(log), { loss: [[1, 1], [2, 2]] });
-  const fresh = await readWith(tensorboardReader, [bytesOf(version, start, first)]);
+  const log = await readFiles(TENSORBOARD, [first, bytesOf(version, start, stop)]);
+  assertEquals(allPoints(log), { loss: [[1, 1], [2, 2]] });
+  const fresh = await readFiles(TENSORBOARD, [bytesOf(version, start, first)]);
   assertEquals(fresh.seams, []);
 });
 
@@ -124,8 +124,8 @@ Deno.test("tensorboard reads every file that is cut off as far as it goes, and n
   const whole = [[1, f32(0.123)], [2, f32(4.56)], [3, 0.5]];
   let values = 0;
   for (let length = 0; length <= file.length; length++) {
-    const log = await readWith(tensorboardReader, [file.slice(0, length)]);
-    const found = Object.values(valuesOf(log)).flat();
+    const log = await readFiles(TENSORBOARD, [file.slice(0, length)]);
+    const found = Object.values(allPoints(log)).flat();
     assertEquals<unknown>(found, whole.slice(0, found.length));
     assert(found.length >= values);
     values = found.length;
@@ -141,8 +141,8 @@ Deno.test("tensorboard refuses every flipped bit in one sentence and never reads
     const bytes = file.slice();
     bytes[bit >> 3] ^= 1 << (bit & 7);
     try {
-      const log = await readWith(tensorboardReader, [bytes], { pieceBytes: 64 });
-      const found = Object.values(valuesOf(log)).flat();
+      const log = await readFiles(TENSORBOARD, [bytes], { pieceBytes: 64 });
+      const found = Object.values(allPoints(log)).flat();
       assertEquals<unknown>(found, whole.slice(0, found.length));
       assert(found.length < 2);
     } catch (error) {
@@ -157,15 +157,15 @@ Deno.test("tensorboard refuses every flipped bit in one sentence and never reads
 Deno.test("tensorboard refuses lengths and numbers that nothing holds", async () => {
   const length = littleEndian(2n ** 63n, 8);
   const huge = bytesOf(length, littleEndian(slowMaskedCrc(length), 4), new Uint8Array(100));
-  await assertRejects(() => readWith(tensorboardReader, [huge]), UserError, "2 GiB");
+  await assertRejects(() => readFiles(TENSORBOARD, [huge]), UserError, "2 GiB");
   const endless = frame(bytesOf([0x10], new Uint8Array(12).fill(0xff)));
-  await assertRejects(() => readWith(tensorboardReader, [endless]), UserError, "does not end");
+  await assertRejects(() => readFiles(TENSORBOARD, [endless]), UserError, "does not end");
   const inner = frame(bytesOf(varint(5 * 8 + 2), varint(2n ** 62n), [1, 2, 3]));
-  await assertRejects(() => readWith(tensorboardReader, [inner]), UserError, "does not fit");
+  await assertRejects(() => readFiles(TENSORBOARD, [inner]), UserError, "does not fit");
   const group = frame(Uint8Array.of(0x0b, 0x0b, 0x0b));
-  await assertRejects(() => readWith(tensorboardReader, [group]), UserError, "unknown kind 3");
+  await assertRejects(() => readFiles(TENSORBOARD, [group]), UserError, "unknown kind 3");
   const negative = frame(bytesOf(numberField(2, -1n), bytesField(5, new Uint8Array())));
-  assertEquals((await readWith(tensorboardReader, [negative])).rows.count, 0);
+  assertEquals((await readFiles(TENSORBOARD, [negative])).rows.count, 0);
 });
 
 Deno.test("tensorboard passes over an event of more than 16 MiB without keeping it", async () => {
@@ -180,13 +180,13 @@ Deno.test("tensorboard passes over an event of more than 16 MiB without keeping 
   const file = new Uint8Array(before.length + imageBytes + 4 + after.length);
   file.set(before);
   file.set(after, before.length + imageBytes + 4);
-  const log = await readWith(tensorboardReader, [file], { pieceBytes: 2 ** 16 });
-  assertEquals(valuesOf(log), { loss: [[1, 1], [2, 2]] });
+  const log = await readFiles(TENSORBOARD, [file], { pieceBytes: 2 ** 16 });
+  assertEquals(allPoints(log), { loss: [[1, 1], [2, 2]] });
   assertEquals(log.source.ignored[0].what, "events of more than 16 MiB");
 });
 
 Deno.test("tensorboard is known by the checksum of its first length alone", () => {
-  assertEquals(tensorboardReader.detect(version), 1);
-  assertEquals(tensorboardReader.detect(version.slice(0, 11)), 0);
-  assertEquals(tensorboardReader.detect(new TextEncoder().encode("events.out.tfevents")), 0);
+  assertEquals(TENSORBOARD.detect(version), 1);
+  assertEquals(TENSORBOARD.detect(version.slice(0, 11)), 0);
+  assertEquals(TENSORBOARD.detect(new TextEncoder().encode("events.out.tfevents")), 0);
 });

@@ -1,8 +1,8 @@
 /** W&B's offline files: records over several blocks, nested keys, and files that are cut off or damaged. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
-import { wandbFileReader } from "../../src/logs/wandb_file.ts";
-import { readWith, valuesOf } from "./memory_input.ts";
+import { WANDB_FILE } from "../../src/logs/wandb_file.ts";
+import { allPoints, readFiles } from "./read_text.ts";
 import { bytesField, bytesOf, littleEndian, numberField, slowCrc } from "./wire_bytes.ts";
 
 const HEADER = Uint8Array.of(0x3a, 0x57, 0x26, 0x42, 0xe1, 0xbe, 0);
@@ -53,7 +53,7 @@ function history(
   return bytesOf(numberField(1, 7), bytesField(2, body), bytesField(200, numberField(1, 1)));
 }
 
-Deno.test("wandb_file reads rows of history and leaves W&B's own columns out", async () => {
+Deno.test("wandb_file reads rows of history with their settings", async () => {
   const config = bytesField(
     17,
     bytesOf(
@@ -83,14 +83,16 @@ Deno.test("wandb_file reads rows of history and leaves W&B's own columns out", a
     ]]),
     history([["train/loss", "null"], ["_step", "2"]]),
   ]);
-  const log = await readWith(wandbFileReader, [file]);
-  assertEquals(valuesOf(log), {
+  const log = await readFiles(WANDB_FILE, [file]);
+  assertEquals(allPoints(log), {
     "train/loss": [[0, 0.25], [1, NaN], [2, null]],
     "train/kl": [[1, Infinity]],
+    _runtime: [[0, 12.5]],
+    _timestamp: [[0, 1.7e9]],
   });
   assertEquals(log.settings, { plannedSteps: 200, loggingSteps: 5, groupSize: 8, klCoef: 0 });
   assertEquals(log.source.ignored, [
-    { what: "values that are no numbers", count: 1, example: 'note: "text"' },
+    { what: "values that are text", count: 1, example: "note: text" },
   ]);
 });
 
@@ -102,13 +104,13 @@ Deno.test("wandb_file joins nested keys, and passes over tables, pictures and li
     ["list", "[1, 2]"],
     ["_step", "4"],
   ])]);
-  const log = await readWith(wandbFileReader, [file]);
-  assertEquals(valuesOf(log), {
+  const log = await readFiles(WANDB_FILE, [file]);
+  assertEquals(allPoints(log), {
     "rewards/format/mean": [[4, 0.5]],
     "env/all/reward": [[4, 1]],
     "env/all/turns": [[4, NaN]],
   });
-  assertEquals(log.source.ignored[0].count, 2);
+  assertEquals(log.source.ignored.map(({ count }) => count), [1, 2]);
 });
 
 Deno.test("wandb_file counts steps as the trainer does where the row says it", async () => {
@@ -117,8 +119,8 @@ Deno.test("wandb_file counts steps as the trainer does where the row says it", a
     history([["train/global_step", "20"], ["train/loss", "2"], ["_step", "1"]]),
     history([["eval/loss", "3"], ["_step", "2"], ["train/global_step", "20"]]),
   ]);
-  const { "train/loss": loss, "eval/loss": evalLoss } = valuesOf(
-    await readWith(wandbFileReader, [file]),
+  const { "train/loss": loss, "eval/loss": evalLoss } = allPoints(
+    await readFiles(WANDB_FILE, [file]),
   );
   assertEquals([loss, evalLoss], [[[10, 1], [20, 2]], [[20, 3]]]);
 });
@@ -129,9 +131,9 @@ Deno.test("wandb_file takes the step beside the row where the row has none, also
     history([["loss", "2"]], numberField(1, 1)),
     history([["loss", "3"]]),
   ]);
-  const log = await readWith(wandbFileReader, [file]);
-  assertEquals(valuesOf(log), { loss: [[0, 1], [1, 2]] });
-  assertEquals(log.source.ignored, [{ what: "rows without a step", count: 1, example: "loss" }]);
+  const log = await readFiles(WANDB_FILE, [file]);
+  // The third has none at all and speaks of the step before.
+  assertEquals(allPoints(log), { loss: [[0, 1], [1, 3]] });
 });
 
 Deno.test("wandb_file puts records together that span blocks, at every place of a block's end", async () => {
@@ -140,8 +142,8 @@ Deno.test("wandb_file puts records together that span blocks, at every place of 
     const long = bytesField(13, new Uint8Array(2.5 * BLOCK_BYTES));
     const rows = [1, 2].map((step) => history([["loss", `${step / 2}`], ["_step", `${step}`]]));
     const file = wandbFile([before, rows[0], long, rows[1]]);
-    const log = await readWith(wandbFileReader, [file], { pieceBytes: 10_000 });
-    assertEquals(valuesOf(log), { loss: [[1, 0.5], [2, 1]] });
+    const log = await readFiles(WANDB_FILE, [file], { pieceBytes: 10_000 });
+    assertEquals(allPoints(log), { loss: [[1, 0.5], [2, 1]] });
   }
 });
 
@@ -151,8 +153,8 @@ Deno.test("wandb_file reads every file that is cut off as far as it goes", async
   const whole = [[1, 0.121], [2, 0.122], [3, 0.123]];
   let count = 0;
   for (let length = HEADER.length + 1; length <= file.length; length++) {
-    const log = await readWith(wandbFileReader, [file.slice(0, length)], { pieceBytes: 64 });
-    const found = Object.values(valuesOf(log)).flat();
+    const log = await readFiles(WANDB_FILE, [file.slice(0, length)], { pieceBytes: 64 });
+    const found = Object.values(allPoints(log)).flat();
     assertEquals<unknown>(found, whole.slice(0, found.length));
     assert(found.length >= count);
     count = found.length;
@@ -169,8 +171,8 @@ Deno.test("wandb_file reads no other value after any flipped bit", async () => {
     const bytes = file.slice();
     bytes[bit >> 3] ^= 1 << (bit & 7);
     try {
-      const log = await readWith(wandbFileReader, [bytes], { pieceBytes: 64 });
-      const found = Object.values(valuesOf(log)).flat();
+      const log = await readFiles(WANDB_FILE, [bytes], { pieceBytes: 64 });
+      const found = Object.values(allPoints(log)).flat();
       // A length that grew past the end looks like a last record that is cut off.
       assert(found.length < 2);
       assertEquals<unknown>(found, whole.slice(0, found.length));
@@ -186,7 +188,7 @@ Deno.test("wandb_file reads no other value after any flipped bit", async () => {
 
 Deno.test("wandb_file says what is wrong with a crashed start, another version, and parts out of order", async () => {
   const refuses = (bytes: Uint8Array, text: string) =>
-    assertRejects(() => readWith(wandbFileReader, [bytes]), UserError, text);
+    assertRejects(() => readFiles(WANDB_FILE, [bytes]), UserError, text);
   await refuses(HEADER, "the run ended before it logged anything");
   await refuses(bytesOf(HEADER.slice(0, 6), [3], [0]), "version 3");
   const row = history([["loss", "1"], ["_step", "1"]]);
@@ -197,7 +199,7 @@ Deno.test("wandb_file says what is wrong with a crashed start, another version, 
 });
 
 Deno.test("wandb_file is known by its header", () => {
-  assertEquals(wandbFileReader.detect(HEADER), 1);
-  assertEquals(wandbFileReader.detect(HEADER.slice(0, 6)), 0);
-  assertEquals(wandbFileReader.detect(new TextEncoder().encode(":W&B run")), 0);
+  assertEquals(WANDB_FILE.detect(HEADER), 1);
+  assertEquals(WANDB_FILE.detect(HEADER.slice(0, 6)), 0);
+  assertEquals(WANDB_FILE.detect(new TextEncoder().encode(":W&B run")), 0);
 });

@@ -4,7 +4,7 @@ import { readRunLog } from "../../src/files/log_source.ts";
 import type { MetricsRow } from "../../src/rl/metrics.ts";
 import { hasTensorboardLog, TensorboardLog } from "../../src/run/tensorboard_log.ts";
 import { withFolder } from "../files/with_folder.ts";
-import { valuesOf } from "../logs/memory_input.ts";
+import { allPoints } from "../logs/read_text.ts";
 
 const row = (step: number, reward: number) => ({ step, reward }) as MetricsRow;
 
@@ -24,7 +24,7 @@ Deno.test("TensorboardLog gives the rows back, those of the later start where st
     start(folder, 2, [0.5, 0.75, 1]);
     assertEquals(hasTensorboardLog(folder), true);
     const log = await readRunLog(`${folder}/tensorboard`);
-    assertEquals(valuesOf(log), { reward: [[0, 0], [1, 1], [2, 0.5], [3, 0.75], [4, 1]] });
+    assertEquals(allPoints(log), { reward: [[0, 0], [1, 1], [2, 0.5], [3, 0.75], [4, 1]] });
     assertEquals(log.source.files.length, 3);
   }));
 
@@ -32,9 +32,9 @@ Deno.test("TensorboardLog lets no row of a killed start shine through before the
   withFolder(async (folder) => {
     start(folder, 0, [0, 1, 2, 3]);
     start(folder, 2, []);
-    assertEquals(valuesOf(await readRunLog(folder)), { reward: [[0, 0], [1, 1]] });
+    assertEquals(allPoints(await readRunLog(folder)), { reward: [[0, 0], [1, 1]] });
     start(folder, 0, []);
-    assertEquals(valuesOf(await readRunLog(folder)), { reward: [] });
+    assertEquals(allPoints(await readRunLog(folder)), { reward: [] });
   }));
 
 Deno.test("TensorboardLog is read after a kill within a row", () =>
@@ -44,7 +44,7 @@ Deno.test("TensorboardLog is read after a kill within a row", () =>
     const path = `${folder}/tensorboard/${name}`;
     Deno.truncateSync(path, Deno.statSync(path).size - 3);
     start(folder, 1, [5]);
-    assertEquals(valuesOf(await readRunLog(folder)), { reward: [[0, 0], [1, 5]] });
+    assertEquals(allPoints(await readRunLog(folder)), { reward: [[0, 0], [1, 5]] });
   }));
 
 Deno.test("TensorboardLog leaves out what is no number, and wants begin() first", () =>
@@ -53,5 +53,5 @@ Deno.test("TensorboardLog leaves out what is no number, and wants begin() first"
     assertThrows(() => log.append(row(0, 1)), TypeError, "begin()");
     log.begin(0);
     log.append({ ...row(0, 1), eval_pass: undefined } as unknown as MetricsRow);
-    assertEquals(valuesOf(await readRunLog(folder)), { reward: [[0, 1]] });
+    assertEquals(allPoints(await readRunLog(folder)), { reward: [[0, 1]] });
   }));
