@@ -9,6 +9,12 @@ import type { Command } from "./command.ts";
 import { COMMON_FLAGS, type Flags, formatFlags, formatTable, parseFlags } from "./flags.ts";
 import { COMMANDS } from "./registry.ts";
 
+/** What the launcher does itself. */
+const LAUNCHER_COMMANDS: readonly (readonly [name: string, summary: string])[] = [
+  ["test", "the test suite; further arguments go to `deno test`"],
+  ["deno", "the Deno that runs all this, with the arguments given"],
+];
+
 function overview(): string {
   const rows = Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary] as const);
   return [
@@ -16,7 +22,7 @@ function overview(): string {
     "",
     "Usage: cli/agentrl COMMAND [flags]",
     "",
-    ...formatTable([...rows, ["test", "the test suite; further arguments go to `deno test`"]]),
+    ...formatTable([...rows, ...LAUNCHER_COMMANDS]),
     "",
     "cli/agentrl COMMAND --help explains a command and its flags.",
   ].join("\n");
@@ -159,7 +165,7 @@ async function runArguments(args: readonly string[], calledAs: string): Promise<
   if (name === "--help" || name === "-h" || name === "help") return print(overview(), { calledAs });
   if (name === "--version") return print(`agentrl ${denoConfig.version}`, { calledAs });
   if (!Object.hasOwn(COMMANDS, name)) {
-    const known = [...Object.keys(COMMANDS), "test"];
+    const known = [...Object.keys(COMMANDS), ...LAUNCHER_COMMANDS.map(([own]) => own)];
     const kind = name.startsWith("-") ? "flag before the command" : "command";
     throw new UserError(`unknown ${kind} "${name}": ${suggestName(name, known)}`);
   }

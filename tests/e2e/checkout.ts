@@ -1,9 +1,8 @@
 /** A checkout of its own for tests of the launcher: its own `.deno`, and a PATH with the system's tools and stand-ins only. */
 
 /** What the launcher may call. */
-const TOOLS = [
-  "sh,dirname,readlink,sed,mkdir,uname,id,ls,mktemp,rm,mv,sleep,cat,kill,yes,head,chmod,touch",
-].join().split(",");
+const TOOLS = "sh bash dirname readlink sed mkdir uname id ls mktemp rm mv sleep cat tee tail yes"
+  .split(" ");
 
 /** A version of Deno that will do, as a shell script: it answers, and says how the command line was started. */
 export const GOOD_DENO = `#!/bin/sh

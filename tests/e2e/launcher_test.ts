@@ -1,6 +1,7 @@
 /** Tests of cli/agentrl as a user starts it: from anywhere, through links, with bad input, and where Deno is missing. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
+import { withCheckout } from "./checkout.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url)).replace(/\/$/, "");
 const LAUNCHER = `${ROOT}/cli/agentrl`;
@@ -192,6 +193,36 @@ Deno.test("agentrl says what to install when neither Deno nor npm is there", asy
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("agentrl deno is the Deno that runs the commands, with its exit code", async () => {
+  const told = await run(["deno", "eval", "console.log(Deno.version.deno); Deno.exit(3)"]);
+  assertEquals(told, { code: 3, stdout: `${Deno.version.deno}\n`, stderr: "" });
+});
+
+Deno.test(".ci/run goes through every gate and ends with the tests, whose failure or success it tells", async () => {
+  await withCheckout(async ({ folder, addProgram }) => {
+    await Deno.mkdir(`${folder}/repository/.ci`);
+    await Deno.copyFile(`${ROOT}/.ci/run`, `${folder}/repository/.ci/run`);
+    // A Deno that fails at what the environment says, and otherwise tells what it is to do.
+    addProgram(
+      "deno",
+      `#!/bin/sh\ncase $1 in --version) echo "deno 2.9.6" && exit ;; esac
+      if [ "$1" = "$FAIL" ]; then echo "1 problem" && exit 1; fi
+      if [ "$1" = test ]; then echo "ok | 2 passed | 0 failed (1s)"; else echo "did $*"; fi\n`,
+    );
+    const gates = ["did fmt --check", "did lint", "did check", "did doc --lint mod.ts"];
+    for (const fail of ["", "fmt", "lint", "check", "doc"]) {
+      const { code, stdout } = await run([], {
+        launcher: `${folder}/repository/.ci/run`,
+        env: { PATH: `${folder}/bin:/usr/bin:/bin`, FAIL: fail },
+      });
+      const lines = stdout.trimEnd().split("\n");
+      const done = gates.filter((gate) => !gate.startsWith(`did ${fail || "-"}`));
+      assertEquals(lines.filter((line) => line.startsWith("did ")), done);
+      assertEquals([code, lines.at(-1)], [fail === "" ? 0 : 1, "2 passed, 0 failed"]);
+    }
+  });
 });
 
 Deno.test("agentrl test repeats the closing line and keeps the exit code when a test fails", async () => {
