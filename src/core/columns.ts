@@ -1,5 +1,6 @@
 /** Numbers by name, collected row by row into columns: a million rows cost eight bytes a number, and not an object each. */
 
+import { at } from "./element.ts";
 /** The values of one name, and the steps that have it. */
 export interface Column {
   readonly steps: readonly number[];
@@ -43,7 +44,7 @@ export class ColumnCollector {
     if (column.steps === undefined && column.values.length < row) {
       column.steps = this.#steps.slice(0, column.values.length);
     }
-    column.steps?.push(this.#steps[row]);
+    column.steps?.push(at(this.#steps, row));
     column.values.push(value);
   }
 

@@ -1,5 +1,6 @@
 /** The one check that every reference op makes on its inputs: does an array hold what its axes say? */
 
+import { at } from "./element.ts";
 /** An array together with the length of each of its axes, outermost first. */
 export type SizedArray = readonly [
   array: ArrayLike<number>,
@@ -43,7 +44,7 @@ export function requireIndices(
   check: { readonly name: string; readonly indices: ArrayLike<number>; readonly limit: number },
 ): void {
   for (let i = 0; i < check.indices.length; i++) {
-    const index = check.indices[i];
+    const index = at(check.indices, i);
     if (Number.isInteger(index) && index >= 0 && index < check.limit) continue;
     throw new RangeError(
       `Cannot compute ${operation}: ${check.name}[${i}] is ${index} but must be an integer in [0, ${check.limit})`,

@@ -1,5 +1,6 @@
 /** Summary statistics of a sample: mean, variance, quantiles, the Wilson interval of a rate, the exponent of a growth. */
 
+import { at } from "./element.ts";
 function requireNonEmpty(what: string, values: ArrayLike<number>): void {
   if (values.length === 0) {
     throw new RangeError(`Cannot take the ${what} of 0 values: at least 1 is needed`);
@@ -150,5 +151,5 @@ export function growthExponent(sizes_N: readonly number[], values_N: readonly nu
   const [x_N, y_N] = [sizes_N.map(Math.log), values_N.map(Math.log)];
   const [centerX, centerY] = [mean(x_N), mean(y_N)];
   const spread = x_N.reduce((sum, x) => sum + (x - centerX) ** 2, 0);
-  return x_N.reduce((sum, x, n) => sum + (x - centerX) * (y_N[n] - centerY), 0) / spread;
+  return x_N.reduce((sum, x, n) => sum + (x - centerX) * (at(y_N, n) - centerY), 0) / spread;
 }

@@ -1,5 +1,6 @@
 /** Bisecting: which of many versions is the first bad one, by any test, in the fewest tests. */
 
+import { at } from "../core/element.ts";
 /** One test that was made. */
 export interface BisectTest<T> {
   /** Place of the version in the list. */
@@ -49,11 +50,11 @@ export async function bisect<T>(
   let bad = versions.length - 1;
   while (bad - good > 1) {
     const index = Math.floor((good + bad) / 2);
-    const version = versions[index];
+    const version = at(versions, index);
     const passed = await isGood(version);
     tests.push({ index, version, isGood: passed });
     if (passed) good = index;
     else bad = index;
   }
-  return { firstBad: versions[bad], index: bad, tests };
+  return { firstBad: at(versions, bad), index: bad, tests };
 }

@@ -1,4 +1,5 @@
 /** The invariants as data: nine of the tutorial, then the sign of the entropy term and the layout of the groups. */
+import { at } from "../core/element.ts";
 import { mean, sampleVariance } from "../core/statistics.ts";
 import { OWNER } from "../core/owner.ts";
 import { klTerm } from "../reference/policy_loss.ts";
@@ -57,7 +58,7 @@ function samplerGap(evidence: Evidence): number {
   const { mask_BC, logp_BC } = evidence.inputs;
   let gap = 0;
   forEachCell(evidence, ({ index, logp }) => {
-    if (mask_BC[index] > 0) gap = Math.max(gap, Math.abs(logp_BC[index] - logp));
+    if ((mask_BC[index] ?? 0) > 0) gap = Math.max(gap, Math.abs((logp_BC[index] ?? NaN) - logp));
   });
   return gap;
 }
@@ -66,14 +67,15 @@ function ratioError({ inputs: { mask_BC, logp_BC, oldLogp_BC } }: Evidence): num
   return largest(
     Array.from(
       mask_BC,
-      (trained, i) => trained > 0 ? Math.abs(Math.exp(logp_BC[i] - oldLogp_BC[i]) - 1) : 0,
+      (trained, i) =>
+        trained > 0 ? Math.abs(Math.exp((logp_BC[i] ?? NaN) - (oldLogp_BC[i] ?? NaN)) - 1) : 0,
     ),
   );
 }
 
 function groupMeans(values_B: ArrayLike<number>, groupId_B: readonly number[]): number[] {
   const valuesOf = new Map<number, number[]>();
-  groupId_B.forEach((id, b) => valuesOf.set(id, [...valuesOf.get(id) ?? [], values_B[b]]));
+  groupId_B.forEach((id, b) => valuesOf.set(id, [...valuesOf.get(id) ?? [], values_B[b] ?? NaN]));
   return [...valuesOf.values()].map(mean);
 }
 
@@ -81,8 +83,9 @@ function groupMeans(values_B: ArrayLike<number>, groupId_B: readonly number[]): 
 function relativeError(a_W: ArrayLike<number>, b_W: ArrayLike<number>): number {
   let difference = 0, norm = 0;
   for (let w = 0; w < b_W.length; w++) {
-    difference += (a_W[w] - b_W[w]) ** 2;
-    norm += b_W[w] ** 2;
+    const b = b_W[w] ?? NaN;
+    difference += ((a_W[w] ?? NaN) - b) ** 2;
+    norm += b ** 2;
   }
   return difference === 0 ? 0 : Math.sqrt(difference / norm);
 }
@@ -96,12 +99,16 @@ function roundingOf({ trainer: { logpTolerance } }: Evidence): number {
   return Math.max(logpTolerance, LOGP_ROUNDING);
 }
 
+/** How much the update changed a log-prob; NaN where one of the two is missing. */
+function change({ inputs, update }: Evidence, index: number): number {
+  return (update.logp_BC[index] ?? NaN) - (inputs.logp_BC[index] ?? NaN);
+}
+
 /** True where the update changed no policy token's log-prob. Written so that NaN counts as a change. */
 function isUnmoved(evidence: Evidence): boolean {
-  const { inputs, update } = evidence;
   let moved = 0;
   forEachCell(evidence, ({ index, owned }) => {
-    if (owned) moved = Math.max(moved, Math.abs(update.logp_BC[index] - inputs.logp_BC[index]));
+    if (owned) moved = Math.max(moved, Math.abs(change(evidence, index)));
   });
   return moved <= roundingOf(evidence);
 }
@@ -114,11 +121,12 @@ function isUnmovedWithin(evidence: Evidence): boolean {
 
 /** How much likelier the update made each episode, in nats: the change of its policy tokens' summed log-prob. */
 function episodeMoves(evidence: Evidence): number[] {
-  const { inputs, update, trainer } = evidence;
+  const { inputs, trainer } = evidence;
   const move_B = trainer.episodes.map(() => 0);
   forEachCell(evidence, ({ index, owned }) => {
     if (!owned) return;
-    move_B[Math.floor(index / inputs.columnCount)] += update.logp_BC[index] - inputs.logp_BC[index];
+    const b = Math.floor(index / inputs.columnCount);
+    move_B[b] = (move_B[b] ?? NaN) + change(evidence, index);
   });
   return move_B;
 }
@@ -143,9 +151,9 @@ function rightAdvantages({ trainer }: Evidence): ArrayLike<number> {
   );
   const advantage_B = new Float64Array(rewards_B.length);
   groupStandardizedAdvantage(
-    compared.map((b) => rewards_B[b]),
-    compared.map((b) => groupId_B[b]),
-  ).forEach((advantage, i) => advantage_B[compared[i]] = advantage);
+    compared.map((b) => at(rewards_B, b)),
+    compared.map((b) => at(groupId_B, b)),
+  ).forEach((advantage, i) => advantage_B[at(compared, i)] = advantage);
   return advantage_B;
 }
 
@@ -182,7 +190,7 @@ function measureDirection(evidence: Evidence): Measured {
 /** Pearson's correlation. */
 function correlation(x_B: ArrayLike<number>, y_B: ArrayLike<number>): number {
   const [meanX, meanY] = [mean(x_B), mean(y_B)];
-  const products = Array.from(x_B, (x, b) => (x - meanX) * (y_B[b] - meanY));
+  const products = Array.from(x_B, (x, b) => (x - meanX) * ((y_B[b] ?? NaN) - meanY));
   return products.reduce((sum, product) => sum + product, 0) / (products.length - 1) /
     Math.sqrt(sampleVariance(x_B) * sampleVariance(y_B));
 }
@@ -191,7 +199,8 @@ function meanReferenceKl(evidence: Evidence, referenceLogp_BC: ArrayLike<number>
   const terms: number[] = [];
   forEachCell(evidence, ({ index, owned }) => {
     if (!owned) return;
-    terms.push(klTerm("k3", evidence.update.logp_BC[index] - referenceLogp_BC[index]).value);
+    const logp = evidence.update.logp_BC[index] ?? NaN;
+    terms.push(klTerm("k3", logp - (referenceLogp_BC[index] ?? NaN)).value);
   });
   return mean(terms);
 }
@@ -352,7 +361,7 @@ export const INVARIANTS: readonly Invariant[] = [
     measure: ({ trainer, inputs: { advantage_B } }) => {
       if (!trainer.groupId_B) return UNGROUPED;
       const own_B = trainer.advantages(ownGroups(trainer));
-      const value = largest(Array.from(own_B, (own, b) => Math.abs(own - advantage_B[b])));
+      const value = largest(Array.from(own_B, (own, b) => Math.abs(own - (advantage_B[b] ?? NaN))));
       if (value === 0 && new Set(trainer.episodes.map(({ reward }) => reward)).size < 2) {
         return { notApplicable: "all rewards are equal, whatever the groups", lack: "batch" };
       }

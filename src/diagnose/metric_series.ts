@@ -1,4 +1,5 @@
 /** The metrics of a run as columns, whoever wrote them, and the statistics that rules about them read. */
+import { at } from "../core/element.ts";
 import { UserError } from "../core/errors.ts";
 import { type Column, ColumnCollector } from "../core/columns.ts";
 import { mean, median } from "../core/statistics.ts";
@@ -27,38 +28,38 @@ const WINDOW = 4;
 
 /** Index of the largest value; NaN cannot be in a series. */
 function indexOfLargest(values: readonly number[]): number {
-  return values.reduce((best, value, i) => value > values[best] ? i : best, 0);
+  return values.reduce((best, value, i) => value > at(values, best) ? i : best, 0);
 }
 
-function at({ steps, values }: Series, index: number): Statistic {
-  return { value: values[index], step: steps[index] };
+function entry({ steps, values }: Series, index: number): Statistic {
+  return { value: at(values, index), step: at(steps, index) };
 }
 
 /** Undefined where the two windows of a trend would overlap. */
 function windows({ steps, values }: Series) {
   if (values.length < 2 * WINDOW) return undefined;
   return {
-    first: { value: mean(values.slice(0, WINDOW)), step: steps[WINDOW - 1] },
-    last: { value: mean(values.slice(-WINDOW)), step: steps[steps.length - 1] },
+    first: { value: mean(values.slice(0, WINDOW)), step: at(steps, WINDOW - 1) },
+    last: { value: mean(values.slice(-WINDOW)), step: at(steps, steps.length - 1) },
   };
 }
 
 function largest(series: Series): Statistic {
-  return at(series, indexOfLargest(series.values));
+  return entry(series, indexOfLargest(series.values));
 }
 
 /** Each statistic of a series with at least one value; undefined where the series is too short for it. */
 export const STATISTICS = {
   /** The first value. */
-  first: (series) => at(series, 0),
+  first: (series) => entry(series, 0),
   /** The last value. */
-  last: (series) => at(series, series.values.length - 1),
+  last: (series) => entry(series, series.values.length - 1),
   /** Mean of the first four steps. */
   firstFour: (series) => windows(series)?.first,
   /** Mean of the last four steps. */
   lastFour: (series) => windows(series)?.last,
-  smallest: (series) => at(series, indexOfLargest(series.values.map((value) => -value))),
-  median: ({ steps, values }) => ({ value: median(values), step: steps[steps.length - 1] }),
+  smallest: (series) => entry(series, indexOfLargest(series.values.map((value) => -value))),
+  median: ({ steps, values }) => ({ value: median(values), step: at(steps, steps.length - 1) }),
   largest,
   /** The largest value behind the first step. */
   laterLargest: ({ steps, values }) =>
@@ -70,7 +71,7 @@ export const STATISTICS = {
   change: ({ steps, values }) =>
     values.length < 2
       ? undefined
-      : { value: values[values.length - 1] - values[0], step: steps[steps.length - 1] },
+      : { value: at(values, values.length - 1) - at(values, 0), step: at(steps, steps.length - 1) },
   /** Last four steps minus first four. */
   trend: (series) => {
     const ends = windows(series);

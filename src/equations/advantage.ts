@@ -1,4 +1,5 @@
 /** Advantages: how much better than expected an episode, or what follows a token, turned out. */
+import { at } from "../core/element.ts";
 import { requireSizes } from "../core/shape.ts";
 
 /** Added to a group's standard deviation where nothing else is said, so that nearly equal rewards divide by something. */
@@ -98,7 +99,7 @@ export function movingBaselineAdvantage(
   const B = rewards_B.length;
   if (B === 0) throw new RangeError("Cannot update the moving baseline: the batch has no episode");
   let sum = 0;
-  for (let b = 0; b < B; b++) sum += rewards_B[b];
+  for (let b = 0; b < B; b++) sum += at(rewards_B, b);
   return {
     advantage_B: mapRewards(rewards_B, (reward) => reward - baseline),
     baseline: decay * baseline + (1 - decay) * (sum / B),
@@ -123,7 +124,7 @@ export interface RewardShape {
 export function totalReturn(rewards_BT: ArrayLike<number>, shape: RewardShape): Float64Array {
   const { columnCount: T, episodeCount: B } = shape;
   const toGo_BT = rewardToGo(rewards_BT, shape);
-  return Float64Array.from({ length: B }, (_, b) => T === 0 ? 0 : toGo_BT[b * T]);
+  return Float64Array.from({ length: B }, (_, b) => T === 0 ? 0 : at(toGo_BT, b * T));
 }
 
 /**
@@ -140,7 +141,7 @@ export function rewardToGo(rewards_BT: ArrayLike<number>, shape: RewardShape): F
   const toGo_BT = new Float64Array(B * T);
   for (let b = 0; b < B; b++) {
     let toGo = 0;
-    for (let t = T - 1; t >= 0; t--) toGo_BT[b * T + t] = toGo += rewards_BT[b * T + t];
+    for (let t = T - 1; t >= 0; t--) toGo_BT[b * T + t] = toGo += at(rewards_BT, b * T + t);
   }
   return toGo_BT;
 }
@@ -154,7 +155,7 @@ function mapRewards(
   rewards_B: ArrayLike<number>,
   advantage: (reward: number, b: number) => number,
 ): Float64Array {
-  return Float64Array.from({ length: rewards_B.length }, (_, b) => advantage(rewards_B[b], b));
+  return Float64Array.from({ length: rewards_B.length }, (_, b) => advantage(at(rewards_B, b), b));
 }
 
 /** The group of an episode, for groups of any size. */
@@ -163,12 +164,13 @@ function groups(operation: string, batch: GroupedRewards): (b: number) => Group 
   requireSizes(operation, { groupId_B: [groupId_B, { B: rewards_B.length }] });
   const rewardsOf = new Map<number, number[]>();
   for (let b = 0; b < rewards_B.length; b++) {
-    const rewards = rewardsOf.get(groupId_B[b]) ?? [];
-    rewards.push(rewards_B[b]);
-    rewardsOf.set(groupId_B[b], rewards);
+    const group = at(groupId_B, b);
+    const rewards = rewardsOf.get(group) ?? [];
+    rewards.push(at(rewards_B, b));
+    rewardsOf.set(group, rewards);
   }
   const groupById = new Map([...rewardsOf].map(([id, rewards]) => [id, summarize(rewards)]));
-  return (b) => groupById.get(groupId_B[b]) ?? summarize([]);
+  return (b) => groupById.get(at(groupId_B, b)) ?? summarize([]);
 }
 
 /** The group of an episode, for statistics that need two episodes or more. */
@@ -186,8 +188,9 @@ function groupsOfTwo(operation: string, batch: GroupedRewards): (b: number) => G
 function summarize(rewards: readonly number[]): Group {
   const size = rewards.length;
   // Equal rewards must have exactly 0 advantage; their rounded mean may differ from them (three times 0.1, for one).
-  if (rewards.every((reward) => reward === rewards[0])) {
-    return { size, mean: rewards[0], std: size > 1 ? 0 : NaN };
+  const [first = NaN] = rewards;
+  if (rewards.every((reward) => reward === first)) {
+    return { size, mean: first, std: size > 1 ? 0 : NaN };
   }
   const mean = rewards.reduce((sum, reward) => sum + reward, 0) / size;
   const squares = rewards.reduce((sum, reward) => sum + (reward - mean) ** 2, 0);

@@ -1,4 +1,5 @@
 /** Loss aggregation: the weight of every token, so that loss = Σ weight · term, in the four modes in common use. */
+import { at } from "../core/element.ts";
 import { requireSizes } from "../core/shape.ts";
 
 /** Every aggregation mode, in the order in which tables print them. */
@@ -51,15 +52,15 @@ export function aggregationWeights(
   const length_B = new Float64Array(B);
   let lengthSum = 0;
   for (let i = 0; i < B * T; i++) {
-    if (!(mask_BT[i] >= 0)) {
+    const mask = at(mask_BT, i);
+    if (!(mask >= 0)) {
       throw new RangeError(
-        `Cannot compute aggregationWeights: mask_BT[${i}] is ${
-          mask_BT[i]
-        } but must be a number of at least 0`,
+        `Cannot compute aggregationWeights: mask_BT[${i}] is ${mask} but must be a number of at least 0`,
       );
     }
-    length_B[Math.floor(i / T)] += mask_BT[i];
-    lengthSum += mask_BT[i];
+    const b = Math.floor(i / T);
+    length_B[b] = at(length_B, b) + mask;
+    lengthSum += mask;
   }
   const denominator_B = length_B.map((length) => {
     switch (mode) {
@@ -77,7 +78,7 @@ export function aggregationWeights(
   });
   return Float64Array.from(
     { length: B * T },
-    (_, i) => mask_BT[i] / denominator_B[Math.floor(i / T)],
+    (_, i) => at(mask_BT, i) / at(denominator_B, Math.floor(i / T)),
   );
 }
 

@@ -1,4 +1,5 @@
 /** Faults on purpose: each replaces a stage or two of the healthy trainer, or is a configuration that runs correct code. */
+import { at } from "../core/element.ts";
 import { randomSequence, STREAM } from "../core/rng.ts";
 import { OWNER } from "../core/owner.ts";
 import { TOKEN } from "../gym/vocabulary.ts";
@@ -74,13 +75,13 @@ export interface Fault {
 
 /** The mask moved one token to the right: aligned to the ids instead of to the ids that follow. */
 const shiftedMask: Stages["lossMask"] = ({ policyMask_BC, packed: { columnCount: C } }) =>
-  policyMask_BC.map((_, cell) => cell % C === 0 ? 0 : policyMask_BC[cell - 1]);
+  policyMask_BC.map((_, cell) => cell % C === 0 ? 0 : at(policyMask_BC, cell - 1));
 
 const maskWithoutCallEnd: Stages["lossMask"] = ({ policyMask_BC, trajectories, packed }) =>
   policyMask_BC.map((trained, cell) => {
     const episode = Math.floor(cell / packed.columnCount);
     const next = cell % packed.columnCount + 1;
-    return trajectories[episode].ids[next] === TOKEN["</call>"] ? 0 : trained;
+    return at(trajectories, episode).ids[next] === TOKEN["</call>"] ? 0 : trained;
   });
 
 const negatedAdvantages: Stages["advantages"] = (batch, context) => {
@@ -124,7 +125,7 @@ const meanOverAllCells: Stages["accumulate"] = (episodes, context) =>
 const shuffledSample: Stages["sample"] = async (request, { config, step, rollOut }) => {
   const trajectories = await rollOut(request);
   const random = randomSequence({ seed: config.seed, stream: STREAM.experiment, step });
-  return random.permutation(trajectories.length).map((b) => trajectories[b]);
+  return random.permutation(trajectories.length).map((b) => at(trajectories, b));
 };
 
 /** The sampler draws right and writes down log-probs at another temperature. */
@@ -139,7 +140,7 @@ const sampleWithCoolRecord: Stages["sample"] = async (request, { rollOut, recomp
   return trajectories.map((trajectory, b): Trajectory<BugFixInfo> => ({
     ...trajectory,
     logps: trajectory.logps.map((_, t) =>
-      trajectory.owners[t] === OWNER.policy ? logp_BC[b * columnCount + t - 1] : 0
+      trajectory.owners[t] === OWNER.policy ? at(logp_BC, b * columnCount + t - 1) : 0
     ),
   }));
 };
@@ -150,7 +151,7 @@ function lateSampler(): Stages["sample"] {
   return async (request, { readWeights, rollOutWith }: StageContext) => {
     history.push(await readWeights());
     if (history.length > SAMPLER_LAG_STEPS + 1) history.shift();
-    return await rollOutWith(history[0], request);
+    return await rollOutWith(at(history, 0), request);
   };
 }
 

@@ -1,4 +1,5 @@
 /** Triage: evaluates the rules on a run's metrics and verdicts, and ranks what may be wrong with it. Knows nothing else of the run. */
+import { at } from "../core/element.ts";
 import { type FaultName, FAULTS } from "./faults.ts";
 import { healthyRange, type HealthyReference } from "./healthy_reference.ts";
 import { ColumnCollector } from "../core/columns.ts";
@@ -104,13 +105,13 @@ function seriesOf({ metric, per }: MetricTest, { metrics }: TriageInput): Series
   if (per === undefined || own === undefined) return own;
   const divisor = metrics.series.get(per);
   const collector = new ColumnCollector();
-  let at = 0; // Both ascend.
+  let place = 0; // Both ascend.
   own.steps.forEach((step, i) => {
-    while (divisor !== undefined && divisor.steps[at] < step) at++;
-    const below = divisor?.steps[at] === step ? divisor.values[at] : 0;
+    while ((divisor?.steps[place] ?? Infinity) < step) place++;
+    const below = divisor?.steps[place] === step ? divisor.values[place] : 0;
     if (!below) return;
     collector.beginRow(step);
-    collector.add(metric, own.values[i] / below);
+    collector.add(metric, at(own.values, i) / below);
   });
   return collector.columns().get(metric);
 }

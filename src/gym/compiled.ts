@@ -1,4 +1,5 @@
 /** BugFix as a transition table: a breadth-first walk over its few states, so that a kernel can play it. */
+import { at } from "../core/element.ts";
 import {
   applyCall,
   bugFixSpec,
@@ -151,7 +152,7 @@ export function compileGym(gym: Gym, preset: PresetName): CompiledGym {
 /** A row of `observation_O8` or `prompt_T8` as tokens. */
 function tokensOfRow(rows_R8: Uint32Array, row: number): number[] {
   const start = row * TOKEN_ROW_WORDS;
-  return [...rows_R8.subarray(start + 1, start + 1 + rows_R8[start])];
+  return [...rows_R8.subarray(start + 1, start + 1 + at(rows_R8, start))];
 }
 
 /** Plays the table exactly as a kernel does: the host's twin of the resident rollout's environment. */
@@ -204,7 +205,7 @@ export class CompiledEnvironment implements Environment<BugFixInfo> {
    */
   step(call: readonly number[]): StepResult {
     if (this.#stop !== null) throw new Error("Cannot step: the episode has ended; reset it");
-    const entry = this.#table.transition_SC[this.#state * CALL_COLUMNS + callIndex(call)];
+    const entry = at(this.#table.transition_SC, this.#state * CALL_COLUMNS + callIndex(call));
     const { nextState, observation, submits } = unpackTransition(entry);
     this.#state = nextState;
     this.#calls.push([...call]);
@@ -222,7 +223,7 @@ export class CompiledEnvironment implements Environment<BugFixInfo> {
   /** What happened so far. */
   info(): BugFixInfo {
     return bugFixInfo({
-      task: this.#table.taskNames[this.#task],
+      task: at(this.#table.taskNames, this.#task),
       calls: this.#calls,
       stop: this.#stop,
       verdict: {

@@ -1,4 +1,5 @@
 /** What is told about a BugFix episode: a pure function of its calls, its end and the verdict of its last program. */
+import { at } from "../core/element.ts";
 import { CALL, callIndex, describeCall, editOf, type OperationName } from "./calls.ts";
 import type { EpisodeInfo } from "./environment.ts";
 import type { Verdict } from "./gym.ts";
@@ -79,7 +80,7 @@ export function splitCalls(ids: ArrayLike<number>, owners: ArrayLike<number>): n
   for (let t = 0; t < ids.length; t++) {
     if (owners[t] !== OWNER.policy) continue;
     if (owners[t - 1] !== OWNER.policy) calls.push([]);
-    calls[calls.length - 1].push(ids[t]);
+    calls.at(-1)?.push(at(ids, t));
   }
   return calls;
 }

@@ -1,4 +1,5 @@
 /** The edits of BugFix as source-to-source rewrites, and the line of a source that `read` shows. */
+import { at } from "../core/element.ts";
 import type { OperationName, RepairName } from "./calls.ts";
 import type { TestCase } from "./tasks.ts";
 import type { Word } from "./vocabulary.ts";
@@ -16,13 +17,13 @@ const REPAIRS: Readonly<Record<RepairName, Repair>> = {
   fix_init: {
     pattern: /let acc = (\d+);/,
     rewrite: () => "let acc = 0;",
-    words: ([, start]) => ["acc", start],
+    words: (match) => ["acc", at(match, 1)],
   },
   // A limit belongs to what it allows.
   fix_comparison: {
     pattern: /return (\w+) (<=?) (\w+);/,
     rewrite: ([, left, , right]) => `return ${left} <= ${right};`,
-    words: ([, , comparison]) => [comparison],
+    words: (match) => [at(match, 2)],
   },
   // Nothing divided by nothing is 0 here.
   add_zero_guard: {
@@ -34,7 +35,7 @@ const REPAIRS: Readonly<Record<RepairName, Repair>> = {
   swap_minmax: {
     pattern: /Math\.(min|max)\((.+), Math\.(min|max)\(/,
     rewrite: ([, outer, end, inner]) => `Math.${inner}(${end}, Math.${outer}(`,
-    words: ([, outer, , inner]) => [outer, inner],
+    words: (match) => [at(match, 1), at(match, 3)],
   },
   // The end of a range is exclusive already; the word after `range` says by how much it falls short.
   fix_range_end: {

@@ -1,4 +1,5 @@
 /** The policy loss over packed tokens: surrogate + KL to a reference − entropy, and its gradient for log-probs and entropies. */
+import { at } from "../core/element.ts";
 import { requireSizes } from "../core/shape.ts";
 
 /** `reinforce`: −A log π. `clipped`: PPO's pessimistic clipped ratio. */
@@ -148,27 +149,30 @@ export function policyLoss(
   const dentropy_N = new Float64Array(N);
   let loss = 0;
   for (let n = 0; n < N; n++) {
-    if (weight_N[n] !== 0) {
+    const logp = at(logp_N, n);
+    const weight = at(weight_N, n);
+    const meanWeight = at(meanWeight_N, n);
+    let dlogp = 0;
+    if (weight !== 0) {
+      const advantage = at(advantage_N, n);
       const term = surrogate === "reinforce"
-        ? reinforceTerm(logp_N[n], advantage_N[n])
-        : clippedTerm(Math.exp(logp_N[n] - oldLogp_N[n]), {
-          ...options,
-          advantage: advantage_N[n],
-        });
-      loss += weight_N[n] * term.value;
-      dlogp_N[n] += weight_N[n] * term.derivative;
+        ? reinforceTerm(logp, advantage)
+        : clippedTerm(Math.exp(logp - at(oldLogp_N, n)), { ...options, advantage });
+      loss += weight * term.value;
+      dlogp += weight * term.derivative;
     }
-    if (meanWeight_N[n] !== 0) {
+    if (meanWeight !== 0) {
       if (klCoef !== 0) {
-        const kl = klTerm(klKind, logp_N[n] - refLogp_N[n]);
-        loss += klCoef * meanWeight_N[n] * kl.value;
-        dlogp_N[n] += klCoef * meanWeight_N[n] * kl.derivative;
+        const kl = klTerm(klKind, logp - at(refLogp_N, n));
+        loss += klCoef * meanWeight * kl.value;
+        dlogp += klCoef * meanWeight * kl.derivative;
       }
       if (entropyCoef !== 0) {
-        loss -= entropyCoef * meanWeight_N[n] * entropy_N[n];
-        dentropy_N[n] = -entropyCoef * meanWeight_N[n];
+        loss -= entropyCoef * meanWeight * at(entropy_N, n);
+        dentropy_N[n] = -entropyCoef * meanWeight;
       }
     }
+    dlogp_N[n] = dlogp;
   }
   return { loss, dlogp_N, dentropy_N };
 }

@@ -1,4 +1,5 @@
 /** Optimizer metrics of one minibatch from its per-token log-probs, in float64 on the host. */
+import { at } from "../core/element.ts";
 import {
   clipRatio,
   klTerm,
@@ -45,19 +46,21 @@ export function policyStatistics(
   let entropy = 0, approxKl = 0, approxKlMax = 0, clipFraction = 0, klRef = 0;
   let ratioMin = Infinity, ratioMax = -Infinity;
   for (let n = 0; n < logp_N.length; n++) {
-    const weight = meanWeight_N[n];
+    const weight = at(meanWeight_N, n);
     if (weight === 0) continue;
-    const difference = logp_N[n] - oldLogp_N[n];
+    const logp = at(logp_N, n);
+    const advantage = at(advantage_N, n);
+    const difference = logp - at(oldLogp_N, n);
     const ratio = Math.exp(difference);
     // The samples are the old policy's, so the estimate's own d is log π_old − log π.
     const tokenKl = klTerm("k3", -difference).value;
-    entropy += weight * entropy_N[n];
+    entropy += weight * at(entropy_N, n);
     approxKl += weight * tokenKl;
     approxKlMax = Math.max(approxKlMax, tokenKl);
-    if (ratio * advantage_N[n] > clipRatio(ratio, options) * advantage_N[n]) clipFraction += weight;
+    if (ratio * advantage > clipRatio(ratio, options) * advantage) clipFraction += weight;
     ratioMin = Math.min(ratioMin, ratio);
     ratioMax = Math.max(ratioMax, ratio);
-    klRef += weight * klTerm("k3", logp_N[n] - refLogp_N[n]).value;
+    klRef += weight * klTerm("k3", logp - at(refLogp_N, n)).value;
   }
   if (ratioMin === Infinity) ratioMin = ratioMax = 1;
   const { loss } = policyLoss(tokens, options);

@@ -1,4 +1,5 @@
 /** Dynamic sampling: groups whose rewards are all equal have no gradient, so they are sampled again before the update. */
+import { at } from "../core/element.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 
@@ -15,8 +16,9 @@ export function flatPlaces(
 ): number[] {
   const extremes = new Map<number, [min: number, max: number]>();
   rewards_B.forEach((reward, b) => {
-    const [min, max] = extremes.get(groupId_B[b]) ?? [Infinity, -Infinity];
-    extremes.set(groupId_B[b], [Math.min(min, reward), Math.max(max, reward)]);
+    const group = at(groupId_B, b);
+    const [min, max] = extremes.get(group) ?? [Infinity, -Infinity];
+    extremes.set(group, [Math.min(min, reward), Math.max(max, reward)]);
   });
   return groupId_B.flatMap((group, b) => {
     const [min, max] = extremes.get(group) ?? [0, 0];
@@ -47,7 +49,7 @@ export async function resampleFlatGroups(
     const places = flatPlaces(batch.map(({ reward }) => reward), groupId_B);
     if (places.length === 0) break;
     const fresh = await resample(places, round);
-    places.forEach((b, i) => batch[b] = fresh[i]);
+    places.forEach((b, i) => batch[b] = at(fresh, i));
   }
   return batch;
 }

@@ -1,4 +1,5 @@
 /** The metrics of a training step, in four groups: outcome, behaviour, optimizer, consistency. One row a step. */
+import { at } from "../core/element.ts";
 import { mean, quantile } from "../core/statistics.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
 import type { TrainBatch } from "./train_batch.ts";
@@ -144,7 +145,7 @@ function flatGroups({ rewards_B, groupId_B }: TrainBatch) {
   const rewardsOf = new Map<number, number[]>();
   const isGrouped = new Set(groupId_B).size < groupId_B.length;
   rewards_B.forEach((reward, b) => {
-    const id = isGrouped ? groupId_B[b] : 0;
+    const id = isGrouped ? at(groupId_B, b) : 0;
     const rewards = rewardsOf.get(id);
     if (rewards) rewards.push(reward);
     else rewardsOf.set(id, [reward]);

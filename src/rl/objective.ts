@@ -1,4 +1,5 @@
 /** From grids to what the learner trains on: rows of (advantage, weight, mean weight, old log-prob), and the loss over them. */
+import { at } from "../core/element.ts";
 import type { PolicyLossTokens } from "../reference/policy_loss.ts";
 import { requireSizes } from "../core/shape.ts";
 import { gridToRows, type PackedBatch } from "../rollout/batch.ts";
@@ -25,8 +26,8 @@ function advantageRows(batch: PackedBatch, grids: ObjectiveGrids): Float32Array 
   if ("advantage_BC" in grids) return gridToRows(batch, grids.advantage_BC);
   const advantage_N = new Float32Array(batch.rowCount);
   batch.length_B.forEach((length, b) => {
-    const first = batch.firstRow_B[b];
-    advantage_N.fill(grids.advantage_B[b], first, first + length);
+    const first = at(batch.firstRow_B, b);
+    advantage_N.fill(at(grids.advantage_B, b), first, first + length);
   });
   return advantage_N;
 }
@@ -84,7 +85,7 @@ export function lossTokens(
   const { result_N4, objective_N4 } = rows;
   const rowCount = result_N4.length / 4;
   const column = (table_N4: Float32Array, i: number) =>
-    Float32Array.from({ length: rowCount }, (_, row) => table_N4[4 * row + i]);
+    Float32Array.from({ length: rowCount }, (_, row) => at(table_N4, 4 * row + i));
   return {
     logp_N: column(result_N4, 0),
     entropy_N: column(result_N4, 1),

@@ -1,4 +1,5 @@
 /** The trainer: samples a batch, and updates the policy on it stage by stage. Every number that it draws is counted. */
+import { at } from "../core/element.ts";
 import { randomSequence, STREAM } from "../core/rng.ts";
 import type { Commands, Plan } from "../gpu/commands.ts";
 import { bugFixSpec } from "../gym/bugfix.ts";
@@ -183,7 +184,7 @@ export class Trainer {
     const sample = (places: readonly number[], round: number) =>
       stages.sample({
         gym: this.#gym,
-        tasks_B: places.map((b) => tasks_B[b]),
+        tasks_B: places.map((b) => at(tasks_B, b)),
         randomIds_B: places.map((b) => round * tasks_B.length + b),
         maxTurns,
         reward,

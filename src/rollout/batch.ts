@@ -1,5 +1,6 @@
 /** Packing: episodes of different lengths become N rows without padding, and values on a [B, C] grid become values on rows. */
 
+import { at } from "../core/element.ts";
 /** Episodes as kernels want them: one row per real token, episode after episode. */
 export interface PackedBatch {
   /** B. */
@@ -112,7 +113,7 @@ export function findMaskFault(
   for (let cell = 0; cell < mask_BC.length; cell++) {
     if (mask_BC[cell] === 0) continue;
     if (mask_BC[cell] !== 1) return { cell, kind: "value" };
-    if (cell % C + 1 >= length_B[Math.floor(cell / C)]) return { cell, kind: "pad" };
+    if (cell % C + 1 >= at(length_B, Math.floor(cell / C))) return { cell, kind: "pad" };
   }
   return undefined;
 }

@@ -1,4 +1,5 @@
 /** Evaluation: episodes of a whole split under a model, and how far the sampler's log-probs are from the trainer's. */
+import { at } from "../core/element.ts";
 import { STREAM } from "../core/rng.ts";
 import type { Commands } from "../gpu/commands.ts";
 import { bugFixSpec, DEFAULT_MAX_TURNS } from "../gym/bugfix.ts";
@@ -71,7 +72,7 @@ async function largestGap(
   for (const { owners, logps } of trajectories) {
     for (let t = 1; t < owners.length; t++) {
       if (owners[t] === OWNER.policy) {
-        gap = Math.max(gap, Math.abs(logps[t] - logp_N[first + t - 1]));
+        gap = Math.max(gap, Math.abs(at(logps, t) - at(logp_N, first + t - 1)));
       }
     }
     first += owners.length;

@@ -1,4 +1,5 @@
 /** Log-probs, entropies and logits of given episodes under a model, in pieces that fit the device. */
+import { at } from "../core/element.ts";
 import type { Commands, Plan } from "../gpu/commands.ts";
 import { createTensor, destroy, type Tensor } from "../gpu/tensor.ts";
 import { addLinearForward } from "../kernels/linear.ts";
@@ -46,12 +47,13 @@ export function splitEpisodes(length_B: ArrayLike<number>, maxRows: number): Epi
   let begin = 0;
   let rowCount = 0;
   for (let b = 0; b < length_B.length; b++) {
-    if (rowCount > 0 && rowCount + length_B[b] > maxRows) {
+    const length = at(length_B, b);
+    if (rowCount > 0 && rowCount + length > maxRows) {
       ranges.push({ begin, end: b, rowCount });
       begin = b;
       rowCount = 0;
     }
-    rowCount += length_B[b];
+    rowCount += length;
   }
   if (rowCount > 0) ranges.push({ begin, end: length_B.length, rowCount });
   return ranges;
@@ -131,18 +133,18 @@ export async function scoreEpisodes(
   const entropy_N = new Float32Array(batch.rowCount);
   const logits_NV = withLogits ? new Float32Array(batch.rowCount * vocabSize) : undefined;
   for (const { begin, end, rowCount } of ranges) {
-    const first = batch.firstRow_B[begin];
+    const first = at(batch.firstRow_B, begin);
     const part = packEpisodes(ids_B.slice(begin, end), { vocabSize });
     writeBatch(commands, workspace.inputs, { batch: part, row_R: allRows(rowCount) });
     commands.replay(plan, { rowCount, scoredCount: rowCount, temperature });
-    const [resultBytes, logitBytes] = await commands.read([
+    const [resultBytes = new ArrayBuffer(0), logitBytes] = await commands.read([
       { tensor: workspace.result_R4, sizeBytes: rowCount * 16 },
       ...(logits ? [{ tensor: logits, sizeBytes: rowCount * vocabSize * 4 }] : []),
     ]);
     const result_N4 = new Float32Array(resultBytes);
     for (let n = 0; n < rowCount; n++) {
-      logp_N[first + n] = result_N4[4 * n];
-      entropy_N[first + n] = result_N4[4 * n + 1];
+      logp_N[first + n] = at(result_N4, 4 * n);
+      entropy_N[first + n] = at(result_N4, 4 * n + 1);
     }
     if (logitBytes) logits_NV?.set(new Float32Array(logitBytes), first * vocabSize);
   }

@@ -1,4 +1,5 @@
 /** Episodes as text for people: the prompt, every call and what the gym answered. */
+import { at } from "../core/element.ts";
 import type { EpisodeInfo } from "../gym/environment.ts";
 import { OWNER } from "../core/owner.ts";
 import { decode } from "../gym/vocabulary.ts";
@@ -36,7 +37,7 @@ export function formatTranscript(episode: Trajectory<EpisodeInfo>, title: string
   const { ids, owners, reward, info } = episode;
   const lines = [`${title}: reward ${reward}, stop ${info.stop}, turns ${info.turns}`];
   for (let begin = 0; begin < ids.length;) {
-    const owner = owners[begin];
+    const owner = at(owners, begin);
     let end = begin + 1;
     while (end < ids.length && owners[end] === owner) end++;
     const label = Object.hasOwn(LABELS, owner) ? LABELS[owner as keyof typeof LABELS] : "pad";
