@@ -80,11 +80,13 @@ class StepFinder {
     if (this.#axis === "rows") this.#step = this.#rows * (this.#loggingSteps ?? 1);
     else {
       const before = this.#step;
-      // A bar that is drawn too rarely leaves a row out; rows come at equal distances.
-      this.#step = row.counter?.step ?? before + (this.#interval ?? this.#loggingSteps ?? 1);
-      if (row.counter && this.#rows > 1 && this.#step > before) {
-        this.#interval = this.#step - before;
-      }
+      // The bar is drawn again after each row, so one that stands where it stood says nothing; and one that is drawn too rarely
+      // leaves a row out. Rows come at equal distances.
+      const isNew = row.counter !== undefined && (this.#rows === 1 || row.counter.step !== before);
+      this.#step = isNew && row.counter
+        ? row.counter.step
+        : before + (this.#interval ?? this.#loggingSteps ?? 1);
+      if (isNew && this.#rows > 1 && this.#step > before) this.#interval = this.#step - before;
       if (row.counter && row.counter.planned !== this.#planned) {
         this.#planned = row.counter.planned;
         this.#sink.set({ plannedSteps: this.#planned });

@@ -1,7 +1,7 @@
 /** Readers of JSONL logs: one object a line. */
 import { headLines } from "./console_reader.ts";
 import { jsonFields } from "./fields.ts";
-import type { LogField } from "./literal.ts";
+import { fieldsSoFar, type LogField } from "./literal.ts";
 import type { LogReader } from "./reader.ts";
 import { type RowForm, RowLog } from "./row_log.ts";
 import { isBinary } from "./text_lines.ts";
@@ -26,6 +26,8 @@ export function headRows(head: Uint8Array): readonly (readonly LogField[])[] | u
     const fields = jsonFields(text);
     if (fields) rows.push(fields);
     else if (!isUnended) others++;
+    // A first row that is longer than the head.
+    else if (rows.length + others === 0 && text.startsWith('{"')) rows.push(fieldsSoFar(text));
   }
   return rows.length > others ? rows : undefined;
 }

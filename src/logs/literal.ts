@@ -231,3 +231,14 @@ export function parseDict(text: string, start = 0): ParsedDict | "unclosed" | "m
   }
   return { fields: parser.fields, end: parser.at };
 }
+
+/** The fields of a dict that the end of the text cuts off, as far as they are whole; for a look at the beginning of a file. */
+export function fieldsSoFar(text: string): readonly LogField[] {
+  const parser = new DictParser(text, 1);
+  try {
+    parser.dict("", 0);
+  } catch (error) {
+    if (!(error instanceof Stop)) throw error;
+  }
+  return parser.fields;
+}

@@ -3,6 +3,11 @@ import { growingFloats, growingIndices, type GrowingNumbers } from "./growing_nu
 import type { LogColumn, LogRows, LogSettings, RunLog, Seam } from "./run_log.ts";
 import { WrittenDigits } from "./written_digits.ts";
 
+/** No trainer has longer keys; a file of junk has, and they would stand in every message. */
+const MAX_KEY_LENGTH = 1000;
+/** The largest logs of runs have some ten thousand keys; a file with a key of its own in each row would fill the memory. */
+const MAX_KEYS = 65_536;
+
 /** A number, or null where the file says that there is none. */
 export type LogValue = number | null;
 
@@ -218,9 +223,18 @@ export class RunLogBuilder implements LogSink {
     return axis.rowOfStep.get(step);
   }
 
-  #columnOf(key: string, axis: Axis): GrowingColumn {
+  /** The column of a key; undefined where it gets none. */
+  #columnOf(key: string, axis: Axis): GrowingColumn | undefined {
     let column = this.#columns.get(key);
     if (!column) {
+      if (key.length > MAX_KEY_LENGTH) {
+        this.ignore(`values under keys of more than ${MAX_KEY_LENGTH} characters`, key);
+        return undefined;
+      }
+      if (this.#columns.size === MAX_KEYS) {
+        this.ignore(`values under keys beyond the first ${MAX_KEYS}`, key);
+        return undefined;
+      }
       column = {
         key,
         axis,
@@ -245,6 +259,7 @@ export class RunLogBuilder implements LogSink {
     },
   ): void {
     const column = this.#columnOf(key, axis);
+    if (!column) return;
     if (column.axis !== axis) return this.ignore("values of a key that another axis has", key);
     // A repeated key of the newest row replaces its value; an older one is appended, and the later value of a step wins.
     const last = column.rows.length - 1;

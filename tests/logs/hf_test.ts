@@ -124,6 +124,17 @@ Deno.test("console: a row whose bar was not drawn follows at the distance of the
   assertEquals([...log.rows.steps], [5, 10, 15, 20, 10]);
 });
 
+Deno.test("console: a bar that is drawn again after a row is no step of the next", async () => {
+  const bar = (step: number) => `\r ${step}%|█ | ${step}/100 [00:15<00:46,  1.5s/it]`;
+  const row = (loss: number) => `\r      \r{'loss': ${loss}, 'epoch': 1.0}\n`;
+  const log = await readText(
+    [5, 10].map((step) => bar(step) + row(step) + bar(step)).join("") + row(15) + bar(15) +
+      bar(20) +
+      row(20) + bar(20),
+  );
+  assertEquals(points(log, "loss"), [[5, 5], [10, 10], [15, 15], [20, 20]]);
+});
+
 Deno.test("console: an evaluation right after the first row stays at its step", async () => {
   const log = await readText(
     " 10%|█ | 4/40 [00:15<00:46]\r{'loss': 1.5, 'epoch': 0.1}\n{'eval_loss': 0.5, 'epoch': 0.1}\n" +

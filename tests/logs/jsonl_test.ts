@@ -1,5 +1,5 @@
 /** Tests of the readers of JSONL and JSON lists. */
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
 import { allPoints, ignoredOf, points, readText } from "./read_text.ts";
 import {
@@ -108,6 +108,15 @@ Deno.test("any JSONL: hostile keys and steps are keys and nothing else", async (
   assertEquals([...log.columns.keys()], ["__proto__/polluted", "constructor", "a"]);
   assertEquals(points(log, "a"), [[1, 3], [2, 6]]);
   assertEquals(ignoredOf(log), { "rows without step": 2 });
+});
+
+Deno.test("a form is known by its first row, even where that is longer than the head", async () => {
+  const data = Object.fromEntries(Array.from({ length: 9000 }, (_, i) => [`actor/metric_${i}`, i]));
+  const row = (step: number) => `${JSON.stringify({ step, data: { ...data, x: null } })}\n`;
+  assert(row(1).length > 2 * 65536);
+  const log = await readText(row(1) + row(2));
+  assertEquals([log.source.form, log.rows.count, log.columns.size], ["verl_jsonl", 2, 9001]);
+  assertEquals(points(log, "actor/metric_8999"), [[1, 8999], [2, 8999]]);
 });
 
 Deno.test("any JSONL: rows of completions are no metrics", async () => {

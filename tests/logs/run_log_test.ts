@@ -178,6 +178,16 @@ Deno.test("a log of more rows than one piece of memory holds is whole", () => {
   assertEquals([...(log.columns.get("late")?.rows ?? [])], [70_000, 1]);
 });
 
+Deno.test("a log of junk gets no more keys than fit into memory, and none that is too long", () => {
+  const builder = new RunLogBuilder();
+  for (let i = 0; i < 70_000; i++) builder.add(i, { line: i }, [[`k${i}`, i]]);
+  builder.add(0, { line: 1 }, [["x".repeat(1001), 1], ["k0", 5]]);
+  const log = finish(builder);
+  assertEquals(log.columns.size, 65_536);
+  assertEquals(pointsOf(log, "k0"), [[0, 5]]);
+  assertEquals(log.source.ignored.map(({ count }) => count), [70_000 - 65_536, 1, 1]);
+});
+
 Deno.test("restart() overrules the rows from a step on, also where nothing follows", () => {
   const builder = new RunLogBuilder();
   for (const step of [1, 2, 3]) builder.add(step, { line: step }, [["x", step]]);
