@@ -187,6 +187,8 @@ export const AGENTRL: Producer = {
     /eval_pass_(?:low|high)|reads|tests|edits|malformed|hardcode|submitted|length_(?:pass|fail)/,
     /approx_kl_max|ratio_min|grad_norm_max|logp_gap_p99|loss_tokens/,
   ],
+  // The column is there wherever the loss has a KL term.
+  implied: ({ keys }) => keys.has("kl_ref") ? {} : { klCoef: 0 },
   switchOn: {
     kl_reference: "--kl-coef",
     eval_score: "--eval-every",

@@ -100,6 +100,8 @@ export const CLEANRL: Producer = {
   eras: [],
   definitions: DEFINITIONS,
   alsoLogs: [/(?:charts|losses)\/.+/],
+  // It trains from scratch: there is no reference.
+  implied: () => ({ klCoef: 0 }),
   switchOn: {},
   knobs: {
     learningRate: "--learning-rate",

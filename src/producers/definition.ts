@@ -175,6 +175,8 @@ export interface Evidence {
   readonly form: string;
   /** The finite values of a key, in the order of the file; empty where there are none. */
   values(key: string): readonly number[];
+  /** The values of two keys in the rows in which both are finite. */
+  together(first: string, second: string): readonly (readonly [number, number])[];
 }
 
 /** A stretch of a producer's history in which its keys mean the same. */

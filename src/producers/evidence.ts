@@ -17,7 +17,7 @@ export function hasKey({ keys }: Pick<Evidence, "keys">, mark: string | RegExp):
 }
 
 /** Certainty that one sure key gives; more of them bring it towards 1. */
-const BY_ONE_SURE_KEY = 0.8;
+export const BY_ONE_SURE_KEY = 0.8;
 
 /**
  * Certainty by the share of marks that a log shows.

@@ -49,7 +49,8 @@ function fitsWanted({ quantity, over }: MetricDefinition, wanted: Wanted): boole
 }
 
 /** Columns that every form may have beside the metrics. */
-const BOOKKEEPING = /^(?:_?step|_runtime|_timestamp|time|global_step|train\/global_step)$/;
+const BOOKKEEPING =
+  /^(?:_?step|_runtime|_timestamp|_wandb[./].+|time|global_step|train\/global_step)$/;
 
 function isAlsoLogged(key: string, alsoLogs: readonly RegExp[]): boolean {
   return BOOKKEEPING.test(key) ||
@@ -102,7 +103,7 @@ export function interpret(
 ): RunView {
   const evidence = evidenceOf(log);
   const ofForm = PRODUCERS.find(({ id }) => id === log.source.producer);
-  const producer = given ?? ofForm ?? recogniseProducer(evidence);
+  const producer = given ?? recogniseProducer(evidence, ofForm);
   const eras = possibleEras(producer, evidence);
   const { readings, unknown } = readKeys(log, { producer, eras });
   const measured = new Map<string, MeasuredSeries>();

@@ -58,12 +58,15 @@ const DIFFERENT: readonly MetricDefinition[] = [
 ];
 
 /** Columns that only its logs have; those of its supervised runs are the same but for the reward. */
-const OWN = [/^memory\(GiB\)$/, /^train_speed\(.+\)$/, /^entropy\/(?:mean|max|min)$/];
+const OWN = [/^memory\(GiB\)$/, /^train_speed\(.+\)$/, /^rewards\/.*ORM\/mean$/];
 
 function recognise(evidence: Evidence): number {
-  const isOwn = evidence.form === "ms_swift" || OWN.some((key) => hasKey(evidence, key)) ||
-    hasKey(evidence, /^rewards\/.*ORM\/mean$/);
-  return isOwn && hasKey(evidence, "reward") ? 1 : 0;
+  if (!hasKey(evidence, "reward")) return 0;
+  // Others call their entropy so, too, and have no plain `loss` beside it.
+  const hasItsEntropy = hasKey(evidence, "entropy/mean") && hasKey(evidence, "loss") &&
+    hasKey(evidence, "reward_std") && !hasKey(evidence, "loss/mean");
+  const isOwn = evidence.form === "swift_jsonl" || OWN.some((key) => hasKey(evidence, key));
+  return isOwn || hasItsEntropy ? 1 : 0;
 }
 
 /** ms-swift. */

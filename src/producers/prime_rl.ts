@@ -299,9 +299,11 @@ export const PRIME_RL: Producer = {
     tokens: "trainer.enable_token_export = true",
   },
   knobs: {
+    maxLength: "orchestrator.train.sampling.max_completion_tokens",
+    temperature: "orchestrator.train.sampling.temperature",
     learningRate: "trainer.optim.lr",
     gradientClip: "trainer.optim.max_norm",
-    groupSize: "orchestrator.train.group_size",
+    groupSize: "orchestrator.train.group_size (before mid-2026 orchestrator.group_size)",
     plannedSteps: "max_steps",
     weightSync: "orchestrator.max_off_policy_steps",
   },

@@ -10,8 +10,10 @@ import { RLLM } from "./rllm.ts";
 import { ROLL } from "./roll.ts";
 import { SKYRL } from "./skyrl.ts";
 import { SLIME } from "./slime.ts";
+import { SUPERVISED } from "./supervised.ts";
 import { TINKER } from "./tinker.ts";
 import { TRL } from "./trl.ts";
+import { TRL_PPO_2024 } from "./trl_ppo_2024.ts";
 import { UNSLOTH } from "./unsloth.ts";
 import { VERL } from "./verl.ts";
 import { TRL_PREFERENCE, TRL_SFT } from "./trl_offline.ts";
@@ -20,8 +22,10 @@ import type { Producer } from "./definition.ts";
 /** The producers. Their order decides nothing: of two that are equally sure neither is taken. */
 export const PRODUCERS: readonly Producer[] = [
   TRL,
+  TRL_PPO_2024,
   TRL_SFT,
   TRL_PREFERENCE,
+  SUPERVISED,
   UNSLOTH,
   MS_SWIFT,
   VERL,

@@ -1,6 +1,7 @@
 /** Tells who wrote a log. */
 import type { RunLog } from "../logs/run_log.ts";
 import type { Evidence, Producer } from "./definition.ts";
+import { BY_ONE_SURE_KEY } from "./evidence.ts";
 import { PRODUCERS } from "./producers.ts";
 
 /**
@@ -32,12 +33,19 @@ export function evidenceOf(log: RunLog): Evidence {
   for (const key of log.columns.keys()) {
     for (const name of namesOf(key)) if (!columnOf.has(name)) columnOf.set(name, key);
   }
+  const find = (name: string) => log.columns.get(columnOf.get(name) ?? name);
   return {
     keys: new Set(columnOf.keys()),
     form: log.source.form,
-    values: (name) => {
-      const column = log.columns.get(columnOf.get(name) ?? name);
-      return column ? Array.from(column.values).filter(Number.isFinite) : [];
+    values: (name) => Array.from(find(name)?.values ?? []).filter(Number.isFinite),
+    together: (first, second) => {
+      const [one, other] = [find(first), find(second)];
+      if (!one || !other) return [];
+      const valueOfRow = new Map(Array.from(other.rows, (row, i) => [row, other.values[i]]));
+      return Array.from(one.rows, (row, i): [number, number] => [
+        one.values[i],
+        valueOfRow.get(row) ?? NaN,
+      ]).filter((pair) => pair.every(Number.isFinite));
     },
   };
 }
@@ -49,9 +57,22 @@ const LEAST_CERTAINTY = 0.5;
  * Tells who wrote a log.
  *
  * @param evidence What the log shows.
+ * @param ofForm The producer that the form of the log tells: it stands unless the keys are surely another's, since some write
+ *   in the form of those that they grew out of.
  * @returns The surest producer; undefined where none is sure enough, or where two are equally sure.
  */
-export function recogniseProducer(evidence: Evidence): Producer | undefined {
+export function recogniseProducer(
+  evidence: Evidence,
+  ofForm?: Producer | undefined,
+): Producer | undefined {
+  const byKeys = surestProducer(evidence);
+  if (!ofForm || !byKeys) return ofForm ?? byKeys;
+  const certainty = byKeys.recognise(evidence);
+  const isSure = certainty >= BY_ONE_SURE_KEY && certainty > ofForm.recognise(evidence);
+  return isSure ? byKeys : ofForm;
+}
+
+function surestProducer(evidence: Evidence): Producer | undefined {
   const ranked = PRODUCERS.map((producer) => ({
     producer,
     certainty: producer.recognise(evidence),

@@ -6,6 +6,9 @@ import type { Evidence, MetricDefinition, Producer } from "./definition.ts";
 
 const SOLVED = ["batch/solve_none", "batch/solve_all", "batch/solve_partial"] as const;
 
+/** Its keys are verl's and more, so that it must outrank verl. */
+const ABOVE_VERL = 0.99;
+
 /** Counts of tasks rather than shares: one value above 1 shows it. */
 const areCounts = (evidence: Evidence) =>
   SOLVED.some((key) => evidence.values(key).some((value) => value > 1));
@@ -51,7 +54,7 @@ export const RLLM: Producer = {
   recognise: (evidence) =>
     SOLVED.some((key) => hasKey(evidence, key)) ||
       hasKey(evidence, /^batch\/.+\/fractions\/too_easy$/)
-      ? 1
+      ? ABOVE_VERL
       : 0,
   eras: [
     { id: "counts", title: "with counts of solved tasks", fits: areCounts },

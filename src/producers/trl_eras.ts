@@ -23,6 +23,9 @@ const SAME = 2e-3;
 /** A spread within the groups that is below this share of the batch's is another quantity. */
 const CLEARLY_BELOW = 0.95;
 
+/** More rows tell nothing new. */
+const ENOUGH_ROWS = 1000;
+
 /**
  * What `reward_std` is by its values, where one reward function alone makes the reward: the spread over the batch is then
  * the function's own times its weight, row for row; the spread within the groups is another number, and a smaller one.
@@ -32,10 +35,8 @@ const CLEARLY_BELOW = 0.95;
 export function rewardStdByValues(evidence: Evidence): "batch" | "group" | undefined {
   const functions = Array.from(evidence.keys).filter((key) => /^rewards\/.+\/std$/.test(key));
   if (functions.length !== 1) return undefined;
-  const whole = evidence.values("reward_std");
-  const own = evidence.values(functions[0]);
-  if (whole.length !== own.length) return undefined;
-  const ratios = own.flatMap((std, row) => std > 0 ? [whole[row] / std] : []).sort((a, b) => a - b);
+  const ratios = evidence.together("reward_std", functions[0]).slice(0, ENOUGH_ROWS)
+    .flatMap(([whole, own]) => own > 0 ? [whole / own] : []).sort((a, b) => a - b);
   if (ratios.length < 3) return undefined;
   const least = ratios[0];
   const largest = ratios[ratios.length - 1];

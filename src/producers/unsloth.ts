@@ -40,9 +40,14 @@ const DIFFERENT: readonly MetricDefinition[] = [
   },
 ];
 
+/** Above TRL, whose keys it has; below those that have a column which nobody else writes. */
+const UNLESS_OTHERS_SHOW = 0.98;
+
 /** TRL's early logs have one of the two names, those of today the other; only Unsloth's have both. */
 const recognise = (evidence: Evidence): number =>
-  hasKey(evidence, "completion_length") && hasKey(evidence, "completions/mean_length") ? 1 : 0;
+  hasKey(evidence, "completion_length") && hasKey(evidence, "completions/mean_length")
+    ? UNLESS_OTHERS_SHOW
+    : 0;
 
 /** Unsloth. */
 export const UNSLOTH: Producer = {

@@ -215,10 +215,10 @@ const POLICY: readonly MetricDefinition[] = [
   },
   {
     metric: "learning_rate",
-    key: "actor/lr",
+    key: /actor\/lr(?:\(1e-4\))?/,
     ...OF_STEP,
     unit: "1",
-    says: "Learning rate of the actor; some builds print it in units of 1e-4.",
+    says: "Learning rate of the actor; under the key actor/lr(1e-4) in that unit.",
   },
   {
     metric: "value_explained",

@@ -1,7 +1,7 @@
 /** Who wrote a log: realistic sets of keys, whole and minimal, and sets that are nobody's. */
 import { assert, assertEquals } from "@std/assert";
 import { METRICS } from "../../src/rl/metric_dictionary.ts";
-import { PRODUCERS } from "../../src/producers/producers.ts";
+import { producerById, PRODUCERS } from "../../src/producers/producers.ts";
 import { evidenceOf, namesOf, recogniseProducer } from "../../src/producers/recognise.ts";
 import { KEY_SETS, keysOf, NOBODYS } from "./key_sets.ts";
 import { logWithKeys } from "./log_of.ts";
@@ -35,6 +35,41 @@ Deno.test("recogniseProducer() finds a producer behind a tracker's prefix, and w
     const half = grpo.filter((_, index) => index % 2 === rest);
     assertEquals(recogniseProducer(evidence(half))?.id, "trl");
   }
+});
+
+/** Those on top of Hugging Face's Trainer share most of their keys; the other kinds of training are told by what they lack. */
+const isSupervised = (id: string) => producerById(id)?.kind !== "rl";
+const isOfTrainer = (id: string) => /^(?:trl|unsloth|ms_swift)/.test(id);
+
+Deno.test("recogniseProducer() takes a mixed log for one of the two, or for neither where both are as sure", () => {
+  let ties = 0;
+  for (const [index, one] of KEY_SETS.entries()) {
+    for (const other of KEY_SETS.slice(index + 1)) {
+      // Together they may look like a third: the columns of a supervised run and another's reward.
+      if (isOfTrainer(one.id) && isOfTrainer(other.id)) continue;
+      if (isSupervised(one.id) || isSupervised(other.id)) continue;
+      const mixed = evidence(new Set([...one.keys, ...other.keys]));
+      const [first, second] = PRODUCERS.map((producer) => producer.recognise(mixed))
+        .sort((a, b) => b - a);
+      const found = recogniseProducer(mixed)?.id;
+      if (first === second) ties++;
+      const expected: readonly (string | undefined)[] = first === second
+        ? [undefined]
+        : [one.id, other.id];
+      const names = `${one.id} ${one.name} with ${other.id} ${other.name}`;
+      assert(expected.includes(found), `${names}: ${found}`);
+    }
+  }
+  assert(ties > 0, "no pair is as sure, so that the test says nothing of such");
+});
+
+Deno.test("recogniseProducer() takes the producer of the form unless the keys are surely another's", () => {
+  const verl = producerById("verl");
+  const rllm = keysOf("rllm", "with verl");
+  assertEquals(recogniseProducer(evidence(rllm), verl)?.id, "rllm");
+  assertEquals(recogniseProducer(evidence(keysOf("sft", "verl's SFT")), verl)?.id, "sft");
+  assertEquals(recogniseProducer(evidence(["actor/lr"]), verl)?.id, "verl");
+  assertEquals(recogniseProducer(evidence(keysOf("verl", "TinyZero")), verl)?.id, "verl");
 });
 
 Deno.test("recogniseProducer() takes a run for ours only with every key of a metrics row", () => {
