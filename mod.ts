@@ -203,6 +203,8 @@ export {
   type TriageReport,
 } from "./src/faults/triage.ts";
 export { TRIAGE_METRICS } from "./src/faults/triage_rules.ts";
+export { type NextStep } from "./src/faults/triage_suspects.ts";
+export { type NotFinite, triageMetrics } from "./src/faults/run_metrics.ts";
 export {
   CONFIGURATION_FAULTS,
   type Fault,

@@ -22,6 +22,7 @@ import { hasTensorboardLog, TensorboardLog } from "../../src/run/tensorboard_log
 import { runTraining, type TrainingOptions } from "../../src/run/training_run.ts";
 import { defineCommand, type Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";
+import { evaluateCommand, resumeCommand } from "../next_command.ts";
 import { adapterName, GPU_FLAGS, openCommands } from "../gpu.ts";
 import { formatInterval, formatRate } from "../stats_table.ts";
 
@@ -123,8 +124,8 @@ function describeResult(
   const isStopped = steps < config.steps;
   const evaluation = last && describeEvaluation(last);
   const next = isStopped
-    ? `cli/agentrl train --out ${directoryPath} --resume`
-    : `cli/agentrl eval --checkpoint ${checkpoint} --preset ${config.preset}`;
+    ? resumeCommand(directoryPath)
+    : evaluateCommand(checkpoint, config.preset);
   const rows: (readonly [string, string])[] = [
     ["run", `${directoryPath}: ${config.algorithm}, seed ${config.seed}, base ${baseName(base)}`],
     ["steps", `${steps} of ${config.steps}${isStopped ? ", stopped" : ""}`],

@@ -1,9 +1,8 @@
 /** `agentrl triage`: what may be wrong with a run, by its metrics and the verdicts of its invariants. */
 import { UserError } from "../../src/core/errors.ts";
 import { HEALTHY_RUNS, healthyReference } from "../../src/faults/healthy_reference.ts";
-import { metricSeries } from "../../src/diagnose/metric_series.ts";
+import { triageMetrics } from "../../src/faults/run_metrics.ts";
 import { type Cause, type Evidence, triage, type TriageReport } from "../../src/faults/triage.ts";
-import { TRIAGE_METRICS } from "../../src/faults/triage_rules.ts";
 import { requireOutput } from "../../src/files/output.ts";
 import { writeFileAtomic } from "../../src/files/atomic_file.ts";
 import { readChecks } from "../../src/run/checks_file.ts";
@@ -14,6 +13,7 @@ import { writeJson } from "../../src/files/json.ts";
 import { measurementPage, measureTriage } from "../../src/run/triage_measure.ts";
 import { defineCommand, type Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";
+import { nextCommand } from "../next_command.ts";
 
 /** The files of a run: a folder's metrics and verdicts, or one file of metrics. Nothing else is read. */
 function runFiles(run: string): { readonly metrics: string; readonly checks: string | undefined } {
@@ -26,8 +26,10 @@ function describeEvidence(evidence: Evidence): string[] {
   const { metric, statistic, step, value, relation, bound, boundFrom } = evidence;
   const number = (n: number | null) => n === null ? "no number" : String(Number(n.toPrecision(4)));
   return [
-    `       ${metric} (${statistic}, step ${step}) is ${number(value)}; ` +
-    `bound ${relation} ${number(bound)}`,
+    bound === null
+      ? `       ${metric} is ${statistic} in step ${step}`
+      : `       ${metric} (${statistic}, step ${step}) is ${number(value)}; ` +
+        `bound ${relation} ${number(bound)}`,
     ...(boundFrom === "" ? [] : [`         (${boundFrom})`]),
   ];
 }
@@ -44,13 +46,13 @@ function describeCause({ fault, score, evidence, next }: Cause, index: number): 
   return [
     `  ${index + 1}. ${fault}, score ${score.toFixed(2)}`,
     ...describeSymptoms(evidence),
-    `     next: ${next}`,
+    `     next: ${nextCommand(next)}`,
   ];
 }
 
 function describeReport(report: TriageReport, run: string): string {
   const { causes, note, notMeasured, evidence } = report;
-  const shown = causes.length > 0 ? causes.flatMap(describeCause) : describeSymptoms(evidence);
+  const shown = [...describeSymptoms(evidence), ...causes.flatMap(describeCause)];
   return [
     ...formatTable([["run", run], ["answer", note], ["compared", HEALTHY_RUNS]]),
     ...(shown.length > 0 ? ["", ...shown] : []),
@@ -62,15 +64,17 @@ function describeReport(report: TriageReport, run: string): string {
 
 function triageRun(run: string): Outcome {
   const { metrics: file, checks } = runFiles(run);
-  const metrics = metricSeries(rowsOf(file), { names: TRIAGE_METRICS, source: file });
+  const { metrics, notFinite } = triageMetrics(rowsOf(file), { source: file });
   const report = triage({
     metrics,
     checks: checks === undefined ? undefined : readChecks(checks),
+    notFinite,
     reference: healthyReference(),
     runFolder: file === run ? undefined : run,
   });
+  const causes = report.causes.map((cause) => ({ ...cause, next: nextCommand(cause.next) }));
   return {
-    document: { run, ...report, comparedWith: HEALTHY_RUNS },
+    document: { run, ...report, causes, comparedWith: HEALTHY_RUNS },
     text: describeReport(report, run),
   };
 }

@@ -5,13 +5,14 @@ import { healthyRange, type HealthyReference } from "./healthy_reference.ts";
 import { ColumnCollector } from "../core/columns.ts";
 import type { CheckResult } from "../diagnose/invariants.ts";
 import { type RunMetrics, type Series, STATISTICS } from "../diagnose/metric_series.ts";
+import type { NotFinite } from "./run_metrics.ts";
 import { type Rule, RULES, type Test, TIERS, UNLUCKY } from "./triage_rules.ts";
-import { SUSPECTS } from "./triage_suspects.ts";
+import { type NextStep, SUSPECTS } from "./triage_suspects.ts";
 
 /** A verdict of an invariant, as checks.json has it. */
 export type RecordedCheck =
   & Pick<CheckResult, "id" | "name" | "value" | "bound" | "verdict">
-  & Partial<Pick<CheckResult, "relation" | "boundReason">>;
+  & Partial<Pick<CheckResult, "relation" | "boundReason" | "lack">>;
 
 /** What is known of a run. */
 export interface TriageInput {
@@ -19,9 +20,11 @@ export interface TriageInput {
   readonly metrics: RunMetrics;
   /** The invariants' verdicts; undefined where none were written. */
   readonly checks?: readonly RecordedCheck[] | undefined;
+  /** Numbers of the run that were NaN or infinite, in the order of their steps; none where left out. */
+  readonly notFinite?: readonly NotFinite[];
   /** The healthy runs to compare with. */
   readonly reference: HealthyReference;
-  /** The run's folder, for the commands to type next; undefined where there are metrics alone. */
+  /** The run's folder, for the next steps; undefined where there are metrics alone. */
   readonly runFolder?: string | undefined;
 }
 
@@ -33,12 +36,12 @@ export interface Evidence {
   readonly statistic: string;
   /** The step that it speaks of. */
   readonly step: number;
-  /** Null where an invariant measured no number. */
+  /** Null where it is no number, or an invariant measured none. */
   readonly value: number | null;
   /** How the value stands to the bound. */
   readonly relation: string;
-  /** What it is held against. */
-  readonly bound: number;
+  /** What it is held against; null where a number is all that is asked for. */
+  readonly bound: number | null;
   /** Where the bound comes from. */
   readonly boundFrom: string;
   /** The symptom that it is a part of. */
@@ -53,21 +56,34 @@ export interface Cause {
   readonly score: number;
   /** The tests that fired. */
   readonly evidence: readonly Evidence[];
-  /** The command to type next. */
-  readonly next: string;
+  /** What to do next. */
+  readonly next: NextStep;
 }
 
 /** What triage says. */
 export interface TriageReport {
-  /** `unexplained`: symptoms were seen, and the invariants rule out every failure that is known to cause them. */
-  readonly conclusion: "fault" | "unlucky" | "unexplained" | "nothing-fired";
+  /**
+   * `not-finite`: the run's numbers overflowed; causes are of the steps before. `fault`: there are suspects.
+   * `unknown-cause`: an invariant is violated, and no failure that is known explains it. `unexplained`: symptoms were
+   * seen, and the invariants rule out every failure that is known to cause them.
+   */
+  readonly conclusion:
+    | "not-finite"
+    | "fault"
+    | "unknown-cause"
+    | "unlucky"
+    | "unexplained"
+    | "nothing-fired";
   /** One sentence about it. */
   readonly note: string;
   /** Likeliest first; empty where no failure is suspected. */
   readonly causes: readonly Cause[];
   /** Symptoms that could not be looked for, each with what it lacks. */
   readonly notMeasured: readonly string[];
-  /** What a conclusion without causes rests on: the symptoms, or the signs of bad luck. */
+  /**
+   * What is to be said besides the causes: numbers that are not finite, violated invariants that no cause explains, and
+   * what a conclusion without causes rests on (the symptoms, or the signs of bad luck).
+   */
   readonly evidence: readonly Evidence[];
 }
 
@@ -79,23 +95,27 @@ type Outcome =
 type CheckTest = Extract<Test, { readonly check: number }>;
 type MetricTest = Exclude<Test, CheckTest>;
 
+function checkEvidence(check: RecordedCheck): Omit<Evidence, "symptom"> {
+  const { id, name, value, bound, verdict, relation = "", boundReason = "" } = check;
+  return {
+    metric: `check ${id}: ${name}`,
+    statistic: verdict,
+    step: 0,
+    value,
+    relation,
+    bound,
+    boundFrom: boundReason,
+  };
+}
+
 function evaluateCheck(test: CheckTest, { checks }: TriageInput): Outcome {
   const found = checks?.find(({ id }) => id === test.check);
   if (!found || found.verdict === "not-applicable") {
     return { state: "not-measured", lacks: `check ${test.check}` };
   }
-  const { name, value, bound, relation = "", boundReason = "" } = found;
   return {
     state: found.verdict === test.verdict ? "fires" : "quiet",
-    evidence: {
-      metric: `check ${test.check}: ${name}`,
-      statistic: found.verdict,
-      step: 0,
-      value,
-      relation,
-      bound,
-      boundFrom: boundReason,
-    },
+    evidence: checkEvidence(found),
   };
 }
 
@@ -169,14 +189,11 @@ interface Fired {
   readonly evidence: readonly Evidence[];
 }
 
-/** The command to type next. Where there is no run to look into, the failure itself is shown, to compare with. */
-function nextCommand(fault: FaultName, { runFolder, metrics: { lastStep } }: TriageInput): string {
-  if (runFolder !== undefined) {
-    return SUSPECTS[fault].next.replaceAll("RUN", runFolder)
-      .replaceAll("STEPS", String(lastStep + 1));
-  }
-  const { kind } = FAULTS[fault];
-  return kind === "code" ? `cli/agentrl check --bug ${fault}` : `cli/agentrl faults ${fault}`;
+/** Where there is no run to look into, the failure itself is shown, to compare with. */
+function nextStep(fault: FaultName, { runFolder, metrics: { lastStep } }: TriageInput): NextStep {
+  return runFolder === undefined
+    ? { kind: FAULTS[fault].kind === "code" ? "check" : "make", fault }
+    : SUSPECTS[fault].next({ folder: runFolder, steps: lastStep + 1 });
 }
 
 function rankCauses(fired: readonly Fired[], input: TriageInput): Cause[] {
@@ -189,7 +206,7 @@ function rankCauses(fired: readonly Fired[], input: TriageInput): Cause[] {
       fault,
       score: joinBeliefs(speaking.map(({ rule }) => rule.causes[fault] ?? 0)),
       evidence: speaking.flatMap(({ evidence }) => evidence),
-      next: nextCommand(fault, input),
+      next: nextStep(fault, input),
     };
   });
   // Among equals the one whose symptom was cheaper to see stays first: sorting is stable, and the rules are in that order.
@@ -197,8 +214,14 @@ function rankCauses(fired: readonly Fired[], input: TriageInput): Cause[] {
 }
 
 const NOTES = {
+  "not-finite":
+    "The numbers of the run overflowed. Causes, where there are any, are of the steps before; else look at " +
+    "that step's own batch and at the learning rate.",
   fault: "Likeliest cause first. Fix what invariants and consistency metrics name before tuning: " +
     "their faults imitate the symptoms below them.",
+  "unknown-cause":
+    "Unknown cause: an invariant is violated before any training, so the trainer is wrong, but no failure that " +
+    "is known here explains it. Look at what the check measures before anything else.",
   unlucky:
     "No fault was found: the policy has not discovered reading within these steps, so there was little to " +
     "reward. Run more steps or another seed before suspecting the code.",
@@ -209,6 +232,67 @@ const NOTES = {
     "No rule fired. That is not the same as healthy: it says only that none of the symptoms listed " +
     "here was measured.",
 } as const satisfies Record<TriageReport["conclusion"], string>;
+
+/** True where an invariant is not applicable, whatever the batch. Files of earlier versions do not tell the two apart. */
+function isBesideTheSetting(check: number | undefined, { checks = [] }: TriageInput): boolean {
+  return checks.some(({ id, verdict, lack = "setting" }) =>
+    id === check && verdict === "not-applicable" && lack === "setting"
+  );
+}
+
+function evaluateRules(input: TriageInput) {
+  const fired: Fired[] = [];
+  const notMeasured: string[] = [];
+  for (const tier of TIERS) {
+    for (const rule of RULES.filter((candidate) => candidate.tier === tier)) {
+      const { symptom, asks, tests, unless } = rule;
+      if (isBesideTheSetting(asks, input)) {
+        notMeasured.push(`${symptom} (check ${asks})`);
+        continue;
+      }
+      if (unless && evaluateAll(unless, input).fires) continue;
+      const { fires, lacks, evidence } = evaluateAll(tests, input);
+      if (fires) fired.push({ rule, evidence: evidence.map((e) => ({ ...e, symptom })) });
+      if (lacks.length > 0) notMeasured.push(`${symptom} (${lacks.join(", ")})`);
+    }
+  }
+  return { fired, notMeasured };
+}
+
+/** The first step of each number that was not finite. */
+function notFiniteEvidence({ notFinite = [] }: TriageInput): Evidence[] {
+  const firsts = notFinite.filter(({ metric }, i) =>
+    notFinite.findIndex((other) => other.metric === metric) === i
+  );
+  return firsts.map(({ metric, step }) => ({
+    metric,
+    statistic: "NaN or infinite",
+    step,
+    value: null,
+    relation: "",
+    bound: null,
+    boundFrom: "",
+    symptom: "numbers that are not finite",
+  }));
+}
+
+/** Which numbers overflowed first, as a sentence. */
+function overflow(notFinite: readonly Evidence[]): string {
+  const step = Math.min(...notFinite.map((evidence) => evidence.step));
+  const names = notFinite.flatMap((evidence) => evidence.step === step ? [evidence.metric] : []);
+  return `NaN or infinity in step ${step}: ${names.join(", ")}.`;
+}
+
+/** Violated invariants that speak for none of the causes. */
+function unexplainedChecks(causes: readonly Cause[], { checks = [] }: TriageInput): Evidence[] {
+  const explained = new Set(causes.flatMap(({ evidence }) => evidence.map(({ metric }) => metric)));
+  return checks.filter(({ verdict }) => verdict === "violated").map(checkEvidence)
+    .filter(({ metric }) => !explained.has(metric))
+    .map((evidence) => ({
+      ...evidence,
+      symptom: "a violated invariant that no known failure explains",
+    }));
+}
 
 /**
  * Names what may be wrong with a run.
@@ -225,27 +309,29 @@ const NOTES = {
  * ```
  */
 export function triage(input: TriageInput): TriageReport {
-  const fired: Fired[] = [];
-  const notMeasured: string[] = [];
-  for (const tier of TIERS) {
-    for (const rule of RULES.filter((candidate) => candidate.tier === tier)) {
-      const { fires, lacks, evidence } = evaluateAll(rule.tests, input);
-      const { symptom } = rule;
-      if (fires) fired.push({ rule, evidence: evidence.map((e) => ({ ...e, symptom })) });
-      if (lacks.length > 0) notMeasured.push(`${symptom} (${lacks.join(", ")})`);
-    }
-  }
+  const { fired, notMeasured } = evaluateRules(input);
   const causes = rankCauses(fired, input);
+  const notFinite = notFiniteEvidence(input);
+  const broken = unexplainedChecks(causes, input);
   const luck = evaluateAll(UNLUCKY, input);
   const conclude = (
     conclusion: TriageReport["conclusion"],
     evidence: readonly Evidence[] = [],
-  ): TriageReport => ({ conclusion, note: NOTES[conclusion], causes, notMeasured, evidence });
+  ): TriageReport => ({
+    conclusion,
+    note: `${conclusion === "not-finite" ? `${overflow(notFinite)} ` : ""}${NOTES[conclusion]}`,
+    causes,
+    notMeasured,
+    evidence: [...notFinite, ...broken, ...evidence],
+  });
+  const symptoms = fired.flatMap(({ evidence }) => evidence)
+    .filter(({ metric }) => !broken.some((check) => check.metric === metric));
+  if (notFinite.length > 0) return conclude("not-finite", causes.length > 0 ? [] : symptoms);
   if (causes.length > 0) return conclude("fault");
+  if (broken.length > 0) return conclude("unknown-cause", symptoms);
   if (luck.fires) {
     const symptom = "exploration has not paid";
     return conclude("unlucky", luck.evidence.map((e) => ({ ...e, symptom })));
   }
-  if (fired.length === 0) return conclude("nothing-fired");
-  return conclude("unexplained", fired.flatMap(({ evidence }) => evidence));
+  return fired.length === 0 ? conclude("nothing-fired") : conclude("unexplained", symptoms);
 }

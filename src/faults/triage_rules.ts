@@ -31,6 +31,10 @@ export interface Rule {
   readonly symptom: string;
   /** It fires when all of them do. */
   readonly tests: readonly Test[];
+  /** The invariant that asks the same before the run: where it is not applicable to the setting, neither is the rule. */
+  readonly asks?: number;
+  /** The symptom means nothing where all of these fire. */
+  readonly unless?: readonly Test[];
   /** What can cause it, with the share of belief that this rule alone gives it, 0 to 1. */
   readonly causes: Partial<Readonly<Record<FaultName, number>>>;
 }
@@ -51,6 +55,14 @@ const SURPRISE: Bound = {
   value: 1,
   from: "the surprise of a token that the policy did not choose",
 };
+/** Where no update had a gradient nothing moved, and what must move stands still in a right trainer, too. */
+const NOTHING_MOVED: readonly Test[] = [{
+  metric: "grad_norm",
+  statistic: "largest",
+  relation: "<=",
+  bound: { value: 0, from: "a batch with a signal has a gradient" },
+}];
+
 const EXACT: Bound = { value: 1e-7, from: "exactly trivial but for the rounding of f32" };
 
 /** Seeds of one setup differ by less than these multiples (src/faults/triage_confusion.md counts how often that failed). */
@@ -211,6 +223,8 @@ export const RULES: readonly Rule[] = [
       { metric: "ratio_max", statistic: "distanceFromOne", relation: "<=", bound: EXACT },
       { metric: "approx_kl", statistic: "laterLargest", relation: "<=", bound: EXACT },
     ],
+    asks: 7,
+    unless: NOTHING_MOVED,
     causes: { stale_old_logp: DECISIVE },
   },
   {
@@ -220,6 +234,8 @@ export const RULES: readonly Rule[] = [
       // In the first step it may be 0: nothing has moved before its first minibatch.
       { metric: "kl_ref", statistic: "laterLargest", relation: "<=", bound: EXACT },
     ],
+    asks: 9,
+    unless: NOTHING_MOVED,
     causes: { ref_is_policy: DECISIVE },
   },
   {

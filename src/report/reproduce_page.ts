@@ -1,5 +1,6 @@
 /** The last page: commands, seeds, versions and hashes with which everything in the report can be made again. */
 import denoConfig from "../../deno.json" with { type: "json" };
+import { commandLine } from "../core/shell_words.ts";
 import { faultConfig } from "../faults/faults.ts";
 import { resolveConfig, type TrainConfig } from "../rl/config.ts";
 import { baseName, type RunSettings } from "../run/run_settings.ts";
@@ -17,20 +18,20 @@ function ownSettings({ config, bug }: RunSettings): string[] {
   });
   return (Object.keys(config) as (keyof TrainConfig)[])
     .filter((key) => JSON.stringify(config[key]) !== JSON.stringify(standard[key]))
-    .map((key) => `--set ${key}=${JSON.stringify(config[key]).replaceAll('"', "")}`);
+    .flatMap((key) => ["--set", `${key}=${JSON.stringify(config[key]).replaceAll('"', "")}`]);
 }
 
 function trainCommand({ settings }: RunData): string[] {
   if (!settings) return [];
   const { config: { algorithm, seed, steps }, base, bug } = settings;
-  const fault = bug === null ? [] : [`--bug ${bug} --no-gate`];
-  return [[
-    `cli/agentrl train --algo ${algorithm} --seed ${seed} --steps ${steps} --base ${
-      baseName(base)
-    }`,
-    ...fault,
+  return [commandLine([
+    "cli/agentrl",
+    "train",
+    ...["--algo", algorithm, "--seed", String(seed), "--steps", String(steps)],
+    ...["--base", baseName(base)],
+    ...(bug === null ? [] : ["--bug", bug, "--no-gate"]),
     ...ownSettings(settings),
-  ].join(" ")];
+  ])];
 }
 
 function commands({ lab, faults, matrix, runs, bench }: ReportContent): string[] {

@@ -8,10 +8,9 @@ import {
   type HealthyReferenceFile,
   healthyReferenceFile,
 } from "../faults/healthy_reference.ts";
-import { metricSeries } from "../diagnose/metric_series.ts";
+import { triageMetrics } from "../faults/run_metrics.ts";
 import type { MetricsRow } from "../rl/metrics.ts";
 import { triage } from "../faults/triage.ts";
-import { TRIAGE_METRICS } from "../faults/triage_rules.ts";
 import { readChecks } from "./checks_file.ts";
 import { readJournal, rowsOf } from "../files/journal.ts";
 import { exists, namesIn } from "../files/paths.ts";
@@ -57,10 +56,7 @@ function triageRuns(
     const { fault }: CatalogueRun = CATALOGUE[name];
     const files = runPaths(path);
     const report = triage({
-      metrics: metricSeries(rowsOf(files.metrics), {
-        names: TRIAGE_METRICS,
-        source: files.metrics,
-      }),
+      ...triageMetrics(rowsOf(files.metrics), { source: files.metrics }),
       checks: withChecks ? readChecks(files.checks) : undefined,
       reference,
       runFolder: path,

@@ -1,5 +1,6 @@
 /** Tests of `agentrl triage`: it reads metrics and verdicts and nothing else, and refuses bad files with one sentence. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { INVARIANTS } from "../../src/diagnose/invariant_list.ts";
 import { HEALTHY_REFERENCE_FILE } from "../../src/faults/healthy_reference.ts";
 import { withFolder } from "../files/with_folder.ts";
 import { agentrl, assertRefused } from "./command_line.ts";
@@ -30,6 +31,52 @@ Deno.test("triage names the cause of a run without its configuration", () =>
     const text = (await agentrl(["triage", folder])).stdout;
     assertStringIncludes(text, "1. sampler_temp, score 0.");
     assertStringIncludes(text, "logp_gap (first, step 0) is 0.07; bound >= 0.0001");
+  }));
+
+Deno.test("triage quotes the run's folder in the next command, and replaces no word of it", () =>
+  withFolder(async (folder) => {
+    const run = `${folder}/my STEPS RUN`;
+    Deno.mkdirSync(run);
+    const rows = HEALTHY.map((row) => ({ ...row, logp_gap: 0.07, ratio_max: 4 }));
+    Deno.writeTextFileSync(`${run}/metrics.jsonl`, jsonl(rows));
+    const { stdout } = await agentrl(["triage", run]);
+    assertStringIncludes(stdout, `next: cli/agentrl replay '${run}' --step 0 --replace sample=`);
+  }));
+
+Deno.test("triage says what was NaN and in which step, and lists violated checks", () =>
+  withFolder(async (folder) => {
+    const metrics = `${folder}/metrics.jsonl`;
+    Deno.writeTextFileSync(
+      metrics,
+      jsonl(HEALTHY.map((row) => row.step === 5 ? { ...row, loss: NaN, grad_norm: NaN } : row)),
+    );
+    for (const path of [folder, metrics]) {
+      const { stdout, code } = await agentrl(["triage", path]);
+      assertEquals(code, 0);
+      assertStringIncludes(stdout, "NaN or infinity in step 5: ");
+      assertStringIncludes(stdout, "loss is NaN or infinite in step 5");
+      assertStringIncludes(stdout, "grad_norm is NaN or infinite in step 5");
+      assert(!stdout.includes("No rule fired"), stdout);
+    }
+    Deno.writeTextFileSync(metrics, jsonl(HEALTHY));
+    const checks = INVARIANTS.map(({ id, name, relation }) => ({
+      id,
+      name,
+      value: id === 5 ? 0.3 : 0,
+      relation,
+      bound: 1e-5,
+      bound_reason: "rounding",
+      verdict: id === 5 ? "violated" : "holds",
+      reason: "as measured",
+    }));
+    Deno.writeTextFileSync(`${folder}/checks.json`, JSON.stringify({ checks }));
+    const { stdout } = await agentrl(["triage", folder]);
+    assertStringIncludes(stdout, "Unknown cause");
+    assertStringIncludes(
+      stdout,
+      "check 5: loss invariant to padding (violated, step 0) is 0.3; bound <= 0.00001",
+    );
+    assert(!/No rule fired|unlucky/.test(stdout), stdout);
   }));
 
 Deno.test("triage takes a JSONL of a few metrics, and says that nothing fired and what it lacks", () =>

@@ -15,7 +15,12 @@ function triaged(
     report: {
       conclusion: causes.length > 0 ? "fault" : "nothing-fired",
       note: "",
-      causes: causes.map((cause) => ({ fault: cause, score: 0.5, evidence: [], next: "" })),
+      causes: causes.map((cause) => ({
+        fault: cause,
+        score: 0.5,
+        evidence: [],
+        next: { kind: "check", fault: cause },
+      })),
       notMeasured: [],
       evidence: [],
     },

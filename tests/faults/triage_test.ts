@@ -10,6 +10,7 @@ import {
 } from "../../src/faults/healthy_reference.ts";
 import { INVARIANTS } from "../../src/diagnose/invariant_list.ts";
 import type { Verdict } from "../../src/diagnose/invariants.ts";
+import { triageMetrics } from "../../src/faults/run_metrics.ts";
 import { metricSeries } from "../../src/diagnose/metric_series.ts";
 import { type RecordedCheck, triage, type TriageReport } from "../../src/faults/triage.ts";
 import { RULES, TRIAGE_METRICS } from "../../src/faults/triage_rules.ts";
@@ -181,7 +182,11 @@ for (const [symptom, { rows = HEALTHY, checks, first }] of Object.entries(CASES)
       assert(typeof value === "number" && Number.isFinite(bound), metric);
     }
     assert(cause!.score > 0 && cause!.score < 1, String(cause!.score));
-    assert(cause!.next.startsWith("cli/agentrl ") && !/RUN|STEPS/.test(cause!.next), cause!.next);
+    const { next } = cause!;
+    assert(["replay", "train", "evaluate"].includes(next.kind), next.kind);
+    const folder = next.kind === "train" ? next.out : "run" in next ? next.run : "";
+    assert(folder.startsWith("runs/a"), folder);
+    if (next.kind === "replay") assert(next.replace === undefined || next.replace.fault === first);
   });
 }
 
@@ -248,6 +253,81 @@ Deno.test("triage() tells an unlucky run from a faulty one", () => {
   assertEquals(judge(rows, broken(6)).causes[0]?.fault, "accum_local");
 });
 
+Deno.test("triage() always lists a violated invariant, and calls no run unlucky beside it", () => {
+  const unlucky = altered({ reads: constant(0.05), reward: constant(0.19) });
+  for (const rows of [HEALTHY, unlucky]) {
+    for (const ids of [[3], [4], [5], [3, 4], [4, 5]]) {
+      const report = judge(rows, broken(...ids));
+      assertEquals([report.conclusion, report.causes], ["unknown-cause", []]);
+      const listed = report.evidence.map(({ metric }) => Number(/^check (\d+)/.exec(metric)?.[1]));
+      assertEquals(listed, ids);
+      assert(!/unlucky|No rule fired|No fault/i.test(report.note), report.note);
+    }
+  }
+  // Beside a cause that explains others.
+  const { conclusion, causes, evidence } = judge(HEALTHY, broken(4, 11));
+  assertEquals([conclusion, causes[0]?.fault], ["fault", "group_shuffle"]);
+  assertEquals(evidence.map(({ metric }) => metric.slice(0, 8)), ["check 4:"]);
+  for (const { id } of INVARIANTS) {
+    const { causes, evidence } = judge(unlucky, broken(id));
+    const shown = [...evidence, ...causes.flatMap((cause) => cause.evidence)];
+    assert(shown.some(({ metric }) => metric.startsWith(`check ${id}:`)), String(id));
+  }
+});
+
+Deno.test("triage() asks no metric what the setting has none of", () => {
+  const onPolicy = altered({
+    clip_frac: constant(0),
+    ratio_max: constant(1),
+    approx_kl: constant(0),
+  });
+  const symptom = "nothing is ever clipped and the ratio is exactly 1 all run";
+  const named = (checks: readonly RecordedCheck[]) =>
+    judge(onPolicy, checks).causes.some(({ fault }) => fault === "stale_old_logp");
+  const apart = verdicts({ 7: "not-applicable" });
+  assert(!named(apart), "files without the reason");
+  const report = judge(onPolicy, apart);
+  assert(report.notMeasured.includes(`${symptom} (check 7)`), report.notMeasured.join("\n"));
+  const lacking = (lack: "setting" | "batch") =>
+    apart.map((check) => check.id === 7 ? { ...check, lack } : check);
+  assert(!named(lacking("setting")));
+  // A first batch without a signal says nothing of the later ones.
+  assert(named(lacking("batch")));
+  const still = onPolicy.map((row) => ({ ...row, grad_norm: 0 }));
+  const faults = judge(still, lacking("batch")).causes.map(({ fault }) => fault);
+  assert(!faults.includes("stale_old_logp"), "nothing ever moved");
+});
+
+Deno.test("triage() names what was NaN, and in which step, whether a rule reads it or not", () => {
+  const last = HEALTHY.at(-1)!.step!;
+  const overflowing = (names: readonly string[], from: readonly Row[] = HEALTHY) =>
+    from.map((row) =>
+      row.step === last ? { ...row, ...Object.fromEntries(names.map((name) => [name, null])) } : row
+    );
+  const judgeAll = (rows: readonly Readonly<Record<string, unknown>>[]) =>
+    triage({
+      ...triageMetrics(rows, { source: "run" }),
+      reference: REFERENCE,
+      runFolder: "runs/a",
+    });
+  for (const names of [["loss"], ["grad_norm"], ["grad_norm", "loss"]]) {
+    const { conclusion, note, evidence, causes } = judgeAll(overflowing(names));
+    assertEquals([conclusion, causes], ["not-finite", []]);
+    assert(note.startsWith(`NaN or infinity in step ${last}: `), note);
+    assertEquals(
+      evidence.map(({ metric, step, value }) => ({ metric, step, value })).sort(),
+      [
+        ...names.map((metric) => ({ metric, step: last, value: null })),
+      ].sort(),
+    );
+  }
+  // What the steps before say is still said.
+  const high = altered({ approx_kl: (kl) => 60 * kl });
+  const report = judgeAll(overflowing(["loss"], high));
+  assertEquals([report.conclusion, report.causes[0]?.fault], ["not-finite", "lr_high"]);
+  assertThrows(() => judgeAll([{ step: 0, reward: null }]), UserError, "reward is null, which");
+});
+
 Deno.test("triage() joins the beliefs of several symptoms and keeps downstream ones below", () => {
   const rows = altered({
     logp_gap: constant(3),
@@ -260,10 +340,10 @@ Deno.test("triage() joins the beliefs of several symptoms and keeps downstream o
   assertAlmostEquals(causes[0]!.score, 1 - 0.05 * 0.15 * 0.7, 1e-12);
 });
 
-Deno.test("triage() names the run and its number of steps in the next command", () => {
+Deno.test("triage() names the run and its number of steps in the next step", () => {
   const { rows } = CASES["the reward rises with the share of a known exploit"]!;
   const [cause] = judge(rows!).causes;
-  assert(cause?.next.includes("runs/a/checkpoints/step-24.safetensors"), cause?.next);
+  assertEquals(cause?.next, { kind: "evaluate", run: "runs/a", steps: 24, transcripts: 4 });
 });
 
 Deno.test("triage() shows the failure itself where there is no run to look into", () => {
@@ -272,8 +352,8 @@ Deno.test("triage() shows the failure itself where there is no run to look into"
     return triage({ metrics, reference: REFERENCE }).causes[0]?.next;
   };
   const shifted = nextOf(altered({ logp_gap: constant(3) }));
-  assertEquals(shifted, "cli/agentrl check --bug mask_shift");
-  assertEquals(nextOf(altered({ malformed: constant(3) })), "cli/agentrl faults lr_high");
+  assertEquals(shifted, { kind: "check", fault: "mask_shift" });
+  assertEquals(nextOf(altered({ malformed: constant(3) })), { kind: "make", fault: "lr_high" });
 });
 
 Deno.test("healthyRange() compares over the steps that the other run has", () => {

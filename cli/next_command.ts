@@ -1,0 +1,66 @@
+/** Next steps in words: the command that does one, to be copied into a shell. */
+import { commandLine } from "../src/core/shell_words.ts";
+import type { NextStep } from "../src/faults/triage_suspects.ts";
+import { checkpointPath } from "../src/run/run_directory.ts";
+
+/** The program, as it is written in help and answers. */
+const PROGRAM = "cli/agentrl";
+
+/** A path that begins with a dash would be read as a flag. */
+const path = (text: string) => text.startsWith("-") ? `./${text}` : text;
+
+/**
+ * A command of this program as a line for a shell.
+ *
+ * @param command Its name.
+ * @param args Its arguments, unquoted. One that begins with a dash is a flag: paths of the user's pass {@linkcode path}.
+ */
+export function agentrlCommand(command: string, args: readonly string[]): string {
+  return commandLine([PROGRAM, command, ...args]);
+}
+
+/** `key=value` of a configuration, as flags. */
+function setFlags(config: Readonly<Record<string, unknown>>): string[] {
+  return Object.entries(config).flatMap(([key, value]) => [
+    "--set",
+    `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+  ]);
+}
+
+/** The command that takes a step which triage recommends. */
+export function nextCommand(next: NextStep): string {
+  switch (next.kind) {
+    case "replay": {
+      const { run, step, replace } = next;
+      const replaced = replace ? ["--replace", `${replace.stage}=${replace.fault}`] : [];
+      return agentrlCommand("replay", [path(run), "--step", String(step), ...replaced]);
+    }
+    case "train": {
+      const { out, steps, config } = next;
+      const length = steps === undefined ? [] : ["--steps", String(steps)];
+      return agentrlCommand("train", [...length, ...setFlags(config), "--out", path(out)]);
+    }
+    case "evaluate": {
+      const { run, steps, transcripts } = next;
+      const checkpoint = ["--checkpoint", path(checkpointPath(run, steps))];
+      const shown = ["--preset", "rl", "--transcripts", String(transcripts)];
+      return agentrlCommand("eval", [...checkpoint, ...shown]);
+    }
+    case "check":
+      return agentrlCommand("check", ["--bug", next.fault]);
+    case "make":
+      return agentrlCommand("faults", [next.fault]);
+    default:
+      return next satisfies never;
+  }
+}
+
+/** The command that takes a stopped run up again. */
+export function resumeCommand(run: string): string {
+  return agentrlCommand("train", ["--out", path(run), "--resume"]);
+}
+
+/** The command that evaluates a checkpoint in the gym that it was trained in. */
+export function evaluateCommand(checkpoint: string, preset: string): string {
+  return agentrlCommand("eval", ["--checkpoint", path(checkpoint), "--preset", preset]);
+}
