@@ -40,7 +40,7 @@ Deno.test("triage quotes the run's folder in the next command, and replaces no w
     const rows = HEALTHY.map((row) => ({ ...row, logp_gap: 0.07, ratio_max: 4 }));
     Deno.writeTextFileSync(`${run}/metrics.jsonl`, jsonl(rows));
     const { stdout } = await agentrl(["triage", run]);
-    assertStringIncludes(stdout, `next: cli/agentrl replay '${run}' --step 0 --replace sample=`);
+    assertStringIncludes(stdout, `cli/agentrl replay '${run}' --step 0 --replace sample=`);
   }));
 
 Deno.test("triage says what was NaN and in which step, and lists violated checks", () =>
@@ -98,8 +98,8 @@ Deno.test("triage refuses files that hold no metrics", () =>
     const path = `${folder}/a.jsonl`;
     const refused: readonly (readonly [string, RegExp])[] = [
       ["", /holds no row/],
-      ['{"reward": 1}\n{"reward": NaN}\n', /line 2 is no row of JSONL/],
-      ['{"reward": 1}\nnonsense\n{"reward": 1}\n', /line 2 is no row of JSONL/],
+      ['{"reward": 1}\n{"reward": NaN}\n', /line 2 is not a row of JSONL/],
+      ['{"reward": 1}\nnonsense\n{"reward": 1}\n', /line 2 is not a row of JSONL/],
       ['{"reward": "high"}\n', /row 1: reward is "high", but a metric must be a finite number/],
       ['{"reward": null}\n', /row 1: reward is null, which stands for NaN or infinity/],
       ['{"loss": 1}\n', /holds none of the metrics/],
