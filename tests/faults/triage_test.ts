@@ -2,12 +2,7 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
 import { FAULT_NAMES, type FaultName } from "../../src/faults/faults.ts";
-import {
-  HEALTHY_REFERENCE_FILE,
-  healthyRange,
-  healthyReference,
-  summarizeHealthy,
-} from "../../src/faults/healthy_reference.ts";
+import { HEALTHY_REFERENCE_FILE, healthyReference } from "../../src/faults/healthy_reference.ts";
 import { INVARIANTS } from "../../src/diagnose/invariant_list.ts";
 import type { Verdict } from "../../src/diagnose/invariants.ts";
 import { triageMetrics } from "../../src/faults/run_metrics.ts";
@@ -354,27 +349,6 @@ Deno.test("triage() shows the failure itself where there is no run to look into"
   const shifted = nextOf(altered({ logp_gap: constant(3) }));
   assertEquals(shifted, { kind: "check", fault: "mask_shift" });
   assertEquals(nextOf(altered({ malformed: constant(3) })), { kind: "make", fault: "lr_high" });
-});
-
-Deno.test("healthyRange() compares over the steps that the other run has", () => {
-  const range = (lastStep: number) =>
-    healthyRange(REFERENCE, { metric: "reward", statistic: "lastFour", lastStep })!;
-  assert(range(7).high < range(23).low, "healthy runs earn more at the end than after eight steps");
-  assertEquals(
-    healthyRange(REFERENCE, { metric: "kl_ref", statistic: "first", lastStep: 23 }),
-    undefined,
-  );
-});
-
-Deno.test("summarizeHealthy() orders the statistics of each metric", () => {
-  const summary = summarizeHealthy(REFERENCE);
-  for (
-    const name of ["reward", "reads", "entropy", "grad_norm", "logp_gap", "loss_tokens"] as const
-  ) {
-    const { smallest, median, largest } = summary.get(name)!;
-    assert(smallest.low <= median.low && median.high <= largest.high, name);
-  }
-  assertEquals(summary.get("logp_gap")!.largest, { low: 0, high: 0 });
 });
 
 Deno.test("metricSeries() takes any subset of the metrics and refuses what is no number", () => {
