@@ -199,6 +199,32 @@ export function parseFlags<const F extends Flags>(
 const HELP_COLUMNS = 80;
 
 /**
+ * Wraps a text at its blanks in 80 columns; a longer word stands on a line of its own.
+ *
+ * @param options.indent Blanks before the first line.
+ * @param options.hanging Blanks before the others.
+ * @returns Lines, each ending without a line break.
+ */
+export function wrapText(
+  text: string,
+  { indent, hanging }: { readonly indent: number; readonly hanging: number },
+): string[] {
+  const lines: string[] = [];
+  let line = " ".repeat(indent);
+  let isEmpty = true;
+  for (const word of escapeControls(text).split(" ")) {
+    if (!isEmpty && line.length + 1 + word.length > HELP_COLUMNS) {
+      lines.push(line);
+      line = " ".repeat(hanging);
+      isEmpty = true;
+    }
+    line += isEmpty ? word : ` ${word}`;
+    isEmpty = false;
+  }
+  return [...lines, line];
+}
+
+/**
  * Lays out a table of two columns in 80 columns, the right one wrapped at words.
  *
  * @param rows Pairs of a name and its description.

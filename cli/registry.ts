@@ -54,6 +54,14 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "what may be wrong with a run, with evidence and the next test",
     load: () => import("./commands/triage.ts"),
   },
+  formats: {
+    summary: "the logs that are read, and how each framework writes one",
+    load: () => import("./commands/formats.ts"),
+  },
+  convert: {
+    summary: "any log that is read, as JSONL",
+    load: () => import("./commands/convert.ts"),
+  },
   replay: {
     summary: "a step of a run again, bit for bit or with a stage changed",
     load: () => import("./commands/replay.ts"),

@@ -20,7 +20,7 @@ async function readRows(
         plan = planOf(cells.map((cell) => cell.trim()));
         continue;
       }
-      if (unfinished) {
+      if (unfinished && cells.at(-1) !== "") {
         builder.ignore(
           "a last value that may be cut off (its line has no end)",
           cells.at(-1) ?? "",
