@@ -1,6 +1,7 @@
 /** trainer_state.json of Hugging Face's Trainer, also a bare list of its rows. */
 import { jsonFields } from "./fields.ts";
-import { isTrainerRow, stepOf, trainerEntries } from "./hf_rows.ts";
+import { isTrainerRow } from "./hf_rows.ts";
+import { TrainerSteps } from "./hf_steps.ts";
 import { firstJsonItem, readJsonItems } from "./json_items.ts";
 import { numberOf } from "./literal.ts";
 import type { LogReader } from "./reader.ts";
@@ -27,15 +28,13 @@ export const TRAINER_STATE: LogReader = {
     if (first.isUnderKey) return 0.97;
     return isTrainerRow(jsonFields(first.text) ?? []) ? 0.95 : 0;
   },
-  async read(input, builder) {
-    let lastStep = 0;
+  async read(input, builder, options = {}) {
+    const steps = new TrainerSteps(builder, options.settings?.loggingSteps);
     const parts = {
       item(text: string, line: number) {
         const fields = jsonFields(text);
-        if (!fields) return builder.ignore("rows that are not valid JSON", text);
-        // The summary at the end may have no step.
-        lastStep = stepOf(fields)?.step ?? lastStep;
-        builder.add(lastStep, { line }, trainerEntries(fields, builder));
+        if (fields) steps.take({ fields, line });
+        else builder.ignore("rows that are not valid JSON", text);
       },
       scalar(key: string, text: string) {
         const setting = SETTINGS.get(key);
@@ -44,5 +43,6 @@ export const TRAINER_STATE: LogReader = {
       },
     };
     await readJsonItems(input, { sink: builder, parts, listKey: LIST_KEY });
+    steps.end();
   },
 };

@@ -56,6 +56,39 @@ Deno.test("trainer_state.json: one line, other order of keys, and a bare list ar
   }
 });
 
+Deno.test("trainer_state.json: rows without steps are counted", async () => {
+  const text = '[{"loss":0.5,"epoch":1},{"loss":0.25,"epoch":2},{"train_runtime":9.5,"epoch":2}]';
+  const log = await readText(text);
+  assertEquals(log.axes, ["row"]);
+  assertEquals(points(log, "loss"), [[1, 0.5], [2, 0.25]]);
+  assertEquals(points(log, "train_runtime"), [[2, 9.5]]);
+  const told = await readText(text, { settings: { loggingSteps: 5 } });
+  assertEquals([told.axes, points(told, "loss")], [["step"], [[5, 0.5], [10, 0.25]]]);
+});
+
+Deno.test("console: evaluations before the first row, and alone", async () => {
+  const evaluation = (loss: number) => `{'eval_loss': ${loss}, 'epoch': 0.0}\n`;
+  const row = (loss: number) => `{'loss': ${loss}, 'epoch': 1.0}\n`;
+  const log = await readText(evaluation(0.5) + row(1) + evaluation(0.25) + row(2));
+  assertEquals(log.axes, ["row"]);
+  assertEquals(points(log, "eval_loss"), [[0, 0.5], [1, 0.25]]);
+  assertEquals(points(log, "loss"), [[1, 1], [2, 2]]);
+  const alone = await readText(evaluation(0.5) + evaluation(0.25));
+  assertEquals(points(alone, "eval_loss"), [[1, 0.5], [2, 0.25]]);
+});
+
+Deno.test("console of ms-swift: dicts that tell their step", async () => {
+  const log = await readText(
+    "Train:   0%|          | 1/3766 [00:15<8:20:03, 15.0s/it]\r" +
+      "{'loss': '0.5', 'reward': '0.25', 'global_step/max_steps': '1/3766', 'percentage': '0.03%'}\n" +
+      "{'loss': '0.25', 'reward': '0.5', 'global_step/max_steps': '5/3766', 'percentage': '0.13%'}\n" +
+      "{'train_runtime': '64.5', 'train_loss': '0.375'}\n",
+  );
+  assertEquals(points(log, "loss"), [[1, 0.5], [5, 0.25]]);
+  assertEquals(points(log, "train_runtime"), [[5, 64.5]]);
+  assertEquals(log.settings, { plannedSteps: 3766 });
+});
+
 Deno.test("trainer_state.json: shares of steps and -1 are no settings", async () => {
   const log = await readText('{"log_history":[],"logging_steps":0.05,"max_steps":-1}');
   assertEquals([log.settings, log.rows.count], [{}, 0]);
