@@ -9,7 +9,7 @@ import { type ConfigSources, resolveConfig, type TrainConfig } from "../../src/r
 import { readAgent } from "../../src/run/agent_file.ts";
 import { remark } from "../../src/files/terminal.ts";
 import { type Progress, stderrProgress } from "../../src/files/progress.ts";
-import { checkpointPath, openRunDirectory } from "../../src/run/run_directory.ts";
+import { checkpointPath, openRunDirectory, runPaths } from "../../src/run/run_directory.ts";
 import {
   baseName,
   baseSource,
@@ -24,6 +24,7 @@ import { defineCommand, type Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { evaluateCommand, resumeCommand } from "../next_command.ts";
 import { adapterName, GPU_FLAGS, openCommands } from "../gpu.ts";
+import { type StopCode, StopSignals } from "../stop_signals.ts";
 import { formatInterval, formatRate } from "../stats_table.ts";
 
 const ALGORITHM_NAMES = Object.keys(ALGORITHMS) as AlgorithmName[];
@@ -69,19 +70,16 @@ function stepReporter(progress: Progress, startMs: number, startStep: number) {
   };
 }
 
-/** Runs with progress on stderr, and ends early after a first Ctrl-C; a second one ends the process at once. */
+/** Runs with progress on stderr, and ends early where a signal asks for it. */
 async function runShown(
   options: Pick<TrainingOptions, "commands" | "directory" | "settings" | "ignoreChecks">,
-  tensorboard: TensorboardLog | undefined,
+  { tensorboard, signals }: {
+    readonly tensorboard: TensorboardLog | undefined;
+    readonly signals: StopSignals;
+  },
 ): Promise<Awaited<ReturnType<typeof runTraining>>> {
   const { steps } = options.settings.config;
-  let isStopRequested = false;
   let progress: Progress | undefined;
-  const onSignal = () => {
-    if (isStopRequested) Deno.exit(130);
-    isStopRequested = true;
-    progress?.log("Ctrl-C: finishing this step and saving (once more ends at once)");
-  };
   const show = (label: string, work: { total: number; alreadyDone: number }) => {
     progress?.[Symbol.dispose]();
     return progress = stderrProgress({ label, ...work });
@@ -91,6 +89,7 @@ async function runShown(
     return await runTraining({
       ...options,
       rowLogs: tensorboard ? [tensorboard] : [],
+      onRemark: (sentence) => remark(`agentrl train: ${oneSentence(sentence)}\n`),
       onCloned: (stepsDone) =>
         (progress ?? show("clone base", { total: CLONING.steps, alreadyDone: 0 })).update(
           stepsDone,
@@ -99,23 +98,23 @@ async function runShown(
         tensorboard?.begin(stepsDone);
         const bar = show("train", { total: steps, alreadyDone: stepsDone });
         report = stepReporter(bar, performance.now(), stepsDone);
-        Deno.addSignalListener("SIGINT", onSignal);
+        signals.saveFirst((line) => bar.log(line));
       },
       onStep: (row, stepsDone) => report?.(row, stepsDone),
-      isStopRequested: () => isStopRequested,
+      isStopRequested: () => signals.code !== undefined,
     });
   } finally {
     progress?.[Symbol.dispose]();
-    Deno.removeSignalListener("SIGINT", onSignal);
   }
 }
 
 /** What stands at the end, and the command to type next. */
 function describeResult(
-  { directoryPath, settings, result }: {
+  { directoryPath, settings, result, stopCode }: {
     readonly directoryPath: string;
     readonly settings: RunSettings;
     readonly result: Awaited<ReturnType<typeof runTraining>>;
+    readonly stopCode: StopCode | undefined;
   },
 ): Outcome {
   const { config, base, adapter } = settings;
@@ -140,7 +139,7 @@ function describeResult(
     text: [...formatTable(rows), "", `${isStopped ? "Go on with" : "Next"}:`, `  ${next}`].join(
       "\n",
     ),
-    ...(isStopped && { exitCode: 130 }),
+    ...(isStopped && stopCode !== undefined && { exitCode: stopCode }),
   };
 }
 
@@ -192,9 +191,13 @@ export const command = defineCommand({
     };
     const fresh = resume ? undefined : freshSettings(sources, { base, bug });
     const path = out ?? defaultPath(fresh?.config ?? resolveConfig(sources));
-    using directory = openRunDirectory(path, { resume });
+    using signals = new StopSignals();
+    // A run that goes on is locked before anything else; a new one leaves nothing where no device can be opened.
+    using opened = new DisposableStack();
+    const open = () => opened.use(openRunDirectory(path, { resume }));
+    const resumed = resume ? open() : undefined;
     const stored = fresh ??
-      resumeSettings(readSettings(directory.config), { sources, base, bug, path });
+      resumeSettings(readSettings(runPaths(path).config), { sources, base, bug, path });
     const commands = await openCommands({ requireGpu });
     const adapter = adapterName(commands.gpu);
     if (stored.adapter !== null && stored.adapter !== adapter) {
@@ -205,14 +208,16 @@ export const command = defineCommand({
       );
     }
     const settings = { ...stored, adapter: stored.adapter ?? adapter };
+    // No signal is heard between these two, so that the folder can be resumed or is not there.
+    const directory = resumed ?? open();
     writeSettings(directory.config, settings);
     using tensorboard = log !== undefined || hasTensorboardLog(path)
       ? new TensorboardLog(path, { nowMs: Date.now })
       : undefined;
     const result = await runShown(
       { commands, directory, settings, ignoreChecks: noGate },
-      tensorboard,
+      { tensorboard, signals },
     );
-    return describeResult({ directoryPath: path, settings, result });
+    return describeResult({ directoryPath: path, settings, result, stopCode: signals.code });
   },
 });

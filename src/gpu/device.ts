@@ -53,6 +53,8 @@ export interface Gpu {
   readonly faults: { firstError: string | undefined; lost: string | undefined };
   /** Counters for benchmarks and for the memory test; `waitMs` is the time spent waiting for results. */
   readonly counters: { submits: number; readbacks: number; dispatches: number; waitMs: number };
+  /** When the host last let its event loop turn, on the clock of `performance.now`. */
+  readonly turn: { lastMs: number };
 }
 
 /** The sentence that says how to get an adapter. */
@@ -109,6 +111,7 @@ export async function openGpu(options: GpuOptions = {}): Promise<Gpu> {
     staging: new Map(),
     faults,
     counters: { submits: 0, readbacks: 0, dispatches: 0, waitMs: 0 },
+    turn: { lastMs: performance.now() },
   };
 }
 

@@ -6,6 +6,9 @@
  */
 import { checkDevice, type Gpu } from "./device.ts";
 
+/** A turn of the event loop costs 1 ms, and Ctrl-C that waits a tenth of a second seems prompt. */
+const MAX_DEAF_MS = 100;
+
 /** How results come back: by an awaited map, or by a synchronous map of a primed buffer. */
 export type ReadbackMode = "awaited" | "primed";
 
@@ -46,7 +49,9 @@ export async function readStaging(
   const start = performance.now();
   try {
     const bytes = await mappedBytes(gpu, staging, sizeBytes);
-    gpu.counters.waitMs += performance.now() - start;
+    const end = performance.now();
+    gpu.counters.waitMs += end - start;
+    if (end - gpu.turn.lastMs > MAX_DEAF_MS) await turnEventLoop(gpu);
     checkDevice(gpu);
     return bytes;
   } catch (error) {
@@ -55,6 +60,12 @@ export async function readStaging(
     checkDevice(gpu);
     throw error;
   }
+}
+
+/** Lets timers and signals be heard: a primed readback resolves without a turn of the event loop, however many follow. */
+async function turnEventLoop({ turn }: Gpu): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  turn.lastMs = performance.now();
 }
 
 async function mappedBytes(gpu: Gpu, staging: Staging, sizeBytes: number): Promise<ArrayBuffer> {

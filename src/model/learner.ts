@@ -44,6 +44,9 @@ export interface KeptStep {
   readonly clipFactor: number;
 }
 
+/** A wait that nobody notices; the readbacks that it costs, of 0.3 ms each, do not show beside it. */
+const MAX_WAIT_MS = 100;
+
 /** Sizes that a learner is made for. */
 export interface LearnerOptions {
   /** Rows of the largest batch. */
@@ -94,6 +97,7 @@ export class Learner {
     readonly withReference: boolean;
   }[] = [];
   #keptSteps = 0;
+  #queueLimit: number;
 
   /**
    * Allocates all memory and prepares all passes.
@@ -124,7 +128,14 @@ export class Learner {
       reference: createTensor(device, { label: `kept reference ${i}`, sizeBytes: capacity * 16 }),
       clip: createTensor(device, { label: `kept clip ${i}`, sizeBytes: CLIP_BYTES }),
     }));
+    this.#queueLimit = queueLength;
     this.#plans = this.#preparePlans();
+  }
+
+  /** Results come back late where a batch takes long: the host hears nothing, not even Ctrl-C, while it waits for them. */
+  #limitQueue(batchMs: number): void {
+    const worthwhile = Math.max(1, Math.floor(MAX_WAIT_MS / Math.max(batchMs, Number.EPSILON)));
+    this.#queueLimit = Math.min(this.#uploads.length, worthwhile);
   }
 
   #preparePlans(): Plans {
@@ -241,10 +252,14 @@ export class Learner {
     this.commands.refreshOperand(this.parameters.operand, this.parameters.flat);
   }
 
-  /** Batches that can still be loaded, and results kept, before `collect`. */
+  /** Batches whose results are to come, kept or not yet. */
+  get #queued(): number {
+    return Math.max(this.#usedUploads, this.#keptRows.length, this.#keptSteps);
+  }
+
+  /** Batches that can still be loaded, and results kept, before `collect`; of slow ones fewer than there is memory for. */
   get room(): number {
-    return this.#uploads.length -
-      Math.max(this.#usedUploads, this.#keptRows.length, this.#keptSteps);
+    return Math.max(0, this.#queueLimit - this.#queued);
   }
 
   /**
@@ -291,11 +306,15 @@ export class Learner {
     this.#kept.slice(0, this.#keptSteps).forEach(({ clip }) =>
       requests.push({ tensor: clip, sizeBytes: CLIP_BYTES })
     );
+    const queued = this.#queued;
     this.#usedUploads = 0;
     this.#keptRows = [];
     this.#keptSteps = 0;
     if (requests.length === 0) this.commands.submit();
+    const { counters } = this.commands.gpu;
+    const waitedBeforeMs = counters.waitMs;
     const read = (await this.commands.read(requests)).map((bytes) => new Float32Array(bytes));
+    if (requests.length > 0) this.#limitQueue((counters.waitMs - waitedBeforeMs) / queued);
     return {
       rows: keptRows.map(({ withReference, ...batch }, i) => ({
         result_N4: spreadRecords(read[2 * i] ?? new Float32Array(), batch),
