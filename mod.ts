@@ -118,12 +118,8 @@ export { decode, encode, TOKEN, type Word, WORDS } from "./src/gym/vocabulary.ts
 
 // Rollouts.
 export { type PackedBatch, packEpisodes } from "./src/rollout/batch.ts";
-export {
-  Decoder,
-  type DecodeRequest,
-  type DecoderOptions,
-  type GymTables,
-} from "./src/rollout/decoder.ts";
+export type { DecodeRequest, GymTables } from "./src/rollout/decode_request.ts";
+export { Decoder, type DecoderOptions } from "./src/rollout/decoder.ts";
 export { evaluateAgent, type Evaluation, type EvaluationRequest } from "./src/rollout/evaluate.ts";
 export { type HostRequest, rolloutHost } from "./src/rollout/host.ts";
 export {

@@ -90,9 +90,10 @@ fn add_query(query_at: vec2u, do_at: u32, row: u32) {
 
 @compute @workgroup_size(LANES)
 fn attention_backward_key_value(@builtin(global_invocation_id) id: vec3u) {
-  let j = id.x / params.head_count;
+  let i = grid_place(id, LANES);
+  let j = i / params.head_count;
   if (j >= params.row_count) { return; }
-  let head = id.x % params.head_count;
+  let head = i % params.head_count;
   let width4 = params.width4;
   let head_column4 = head * HEAD_WIDTH4;
   key_at = operand_row(j, 3u * width4) + vec2u(width4 + head_column4, 0u);

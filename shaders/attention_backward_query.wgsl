@@ -86,10 +86,11 @@ fn add_key(key_at: vec2u, lse: f32, delta: f32) {
 
 @compute @workgroup_size(LANES)
 fn attention_backward_query(@builtin(global_invocation_id) id: vec3u) {
-  let n = id.x / params.head_count;
+  let i = grid_place(id, LANES);
+  let n = i / params.head_count;
   if (n >= params.row_count) { return; }
   let width4 = params.width4;
-  let head_column4 = (id.x % params.head_count) * HEAD_WIDTH4;
+  let head_column4 = (i % params.head_count) * HEAD_WIDTH4;
   query_at = operand_row(n, 3u * width4) + vec2u(head_column4, 0u);
   o_at = operand_row(n, width4) + vec2u(head_column4, 0u);
   do_at = n * width4 + head_column4;
@@ -105,8 +106,8 @@ fn attention_backward_query(@builtin(global_invocation_id) id: vec3u) {
     }
   }
   let delta = sum_of_parts(delta_parts);
-  let lse = lse_NH[id.x];
-  delta_NH[id.x] = delta;
+  let lse = lse_NH[i];
+  delta_NH[i] = delta;
   for (var j = token_N4[n].z; j <= n; j++) {
     add_key(operand_row(j, 3u * width4) + vec2u(width4 + head_column4, 0u), lse, delta);
   }

@@ -39,9 +39,10 @@ fn store_output(c: u32, value: vec4f) {
 
 @compute @workgroup_size(LANES)
 fn attention_forward(@builtin(global_invocation_id) id: vec3u) {
-  let n = id.x / params.head_count;
+  let i = grid_place(id, LANES);
+  let n = i / params.head_count;
   if (n >= params.row_count) { return; }
-  head_column4 = (id.x % params.head_count) * HEAD_WIDTH4;
+  head_column4 = (i % params.head_count) * HEAD_WIDTH4;
   query_at = operand_row(n, 3u * params.width4) + vec2u(head_column4, 0u);
   output_at = operand_row(n, params.width4) + vec2u(head_column4, 0u);
   begin_attention();
@@ -49,5 +50,5 @@ fn attention_forward(@builtin(global_invocation_id) id: vec3u) {
     attend(j, params.scale);
   }
   finish_attention();
-  lse_NH[id.x] = score_maximum + log(score_sum);
+  lse_NH[i] = score_maximum + log(score_sum);
 }

@@ -21,7 +21,7 @@ override LANES: u32 = 64;
 
 @compute @workgroup_size(LANES)
 fn clip_adam(@builtin(global_invocation_id) id: vec3u) {
-  let i = id.x;
+  let i = grid_place(id, LANES);
   let scale = clip_2[1];
   if (i >= params.vec4_count || scale == 0.0) { return; }
   let g = gradient[i] * scale;

@@ -14,8 +14,9 @@ override LANES: u32 = 32;
 
 @compute @workgroup_size(LANES)
 fn embedding_forward(@builtin(global_invocation_id) id: vec3u) {
-  let n = id.x / params.width4;
-  let c = id.x % params.width4;
+  let i = grid_place(id, LANES);
+  let n = i / params.width4;
+  let c = i % params.width4;
   if (n >= params.row_count) { return; }
-  x_ND[id.x] = textureLoad(w, operand_flat(params.weight_offset4 + token_N4[n].x * params.width4 + c));
+  x_ND[i] = textureLoad(w, operand_flat(params.weight_offset4 + token_N4[n].x * params.width4 + c));
 }

@@ -14,7 +14,7 @@ const CHUNKS = 8u;
 
 @compute @workgroup_size(LANES)
 fn gradient_reduce(@builtin(global_invocation_id) id: vec3u) {
-  let i = id.x;
+  let i = grid_place(id, LANES);
   if (4u * i >= params.range_length) { return; }
   let at = params.gradient_offset4 + i;
   let held = gradient[at];

@@ -5,8 +5,12 @@
 //   target_N    [N]         in   the chosen token of each row
 //   segments    [S, N, 4]   out  (m, sum, moment, chosen z or -1e30), merged by logprob_merge
 // One invocation owns a block of rows and a segment; entries ascend. The length of a segment decides the bits.
+// A dispatch adds entries first_entry..first_entry + entry_count − 1 of each segment to what those before it left.
 // Reference: src/reference/logprob.ts. Source: Milakov and Gimelshein 2018.
-struct Params { row_count: u32, width4: u32, vocab_size: u32, weight_offset4: u32, inverse_temperature: f32 }
+struct Params {
+  row_count: u32, width4: u32, vocab_size: u32, weight_offset4: u32,
+  inverse_temperature: f32, first_entry: u32, entry_count: u32,
+}
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var h_ND: texture_storage_2d<rgba32float, read>;
 @group(0) @binding(2) var w: texture_storage_2d<rgba32float, read>;
@@ -41,6 +45,13 @@ fn store_vec4(n: u32, c: u32, sum: vec4f) {
   take_logit(r, entry + 3u, sum.w, bias[c].w);
 }
 
+// What the dispatches before this one made of the row's segment; beyond row_count the last row repeats.
+fn resume_row(r: u32, segment: u32) {
+  let held = segments[segment * params.row_count + min(row0 + r, params.row_count - 1u)];
+  softmax[r] = OnlineSoftmax(held.x, held.y, held.z);
+  chosen[r] = held.w;
+}
+
 @compute @workgroup_size(LANES)
 fn logprob_forward(@builtin(global_invocation_id) id: vec3u) {
   row0 = BLOCK_ROWS * id.x;
@@ -49,11 +60,13 @@ fn logprob_forward(@builtin(global_invocation_id) id: vec3u) {
   for (var r = 0u; r < BLOCK_ROWS; r++) { // unrolled
     softmax[r] = empty_softmax();
     chosen[r] = -1e30;
+    if (params.first_entry > 0u) { resume_row(r, id.y); }
     targets[r] = target_N[min(row0 + r, params.row_count - 1u)];
   }
   let bias_offset4 = params.weight_offset4 + params.vocab_size * params.width4;
-  let end = min((id.y + 1u) * SEGMENT, params.vocab_size);
-  for (column0 = id.y * SEGMENT; column0 < end; column0 += 16u) {
+  let start = id.y * SEGMENT + params.first_entry;
+  let end = min(min(start + params.entry_count, (id.y + 1u) * SEGMENT), params.vocab_size);
+  for (column0 = start; column0 < end; column0 += 16u) {
     set_columns(column0, params.vocab_size, params.weight_offset4, params.width4);
     for (var c = 0u; c < 4u; c++) {
       bias[c] = textureLoad(w, operand_flat(bias_offset4 + column0 / 4u + c));

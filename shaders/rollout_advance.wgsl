@@ -1,8 +1,10 @@
 // rollout_advance: samples one token per slot from its logits and advances the slot (the layered decoder's last step)
 //   logits_SV   [S, V]      in      before the temperature
+//   segments    [C, S, 4]   in      of rollout_softmax
 //   slots       [S]         in out  see slots.wgsl, as are gym, episodes, queue and records
 //   token_S4    [S, 4]      out     (id, position, 0, 0) of the token that each slot consumes next
-// One invocation owns one slot; vocabulary entries ascend, in the segments of logprob_forward.
+// One invocation owns one slot. It merges the segments, ascending, finds the run of 16 segments that the uniform falls
+// into, and scans the entries of that run, ascending. The length of a run decides the token where sums round.
 // Reference: src/reference/sample.ts. Source: inverse of the cumulative distribution (Devroye 1986, chapter III.2).
 // start 1 only starts empty slots, before the first token.
 struct Params {
@@ -12,17 +14,61 @@ struct Params {
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> logits_SV: array<f32>;
-@group(0) @binding(2) var<storage, read_write> slots: array<Slot>;
-@group(0) @binding(3) var<storage, read_write> token_S4: array<vec4u>;
-@group(0) @binding(4) var<storage, read> gym: array<u32>;
-@group(0) @binding(5) var<storage, read> episodes: array<vec2u>;
-@group(0) @binding(6) var<storage, read_write> queue: array<atomic<u32>>;
-@group(0) @binding(7) var<storage, read_write> records: array<vec2u>;
+@group(0) @binding(2) var<storage, read> segments: array<vec4f>;
+@group(0) @binding(3) var<storage, read_write> slots: array<Slot>;
+@group(0) @binding(4) var<storage, read_write> token_S4: array<vec4u>;
+@group(0) @binding(5) var<storage, read> gym: array<u32>;
+@group(0) @binding(6) var<storage, read> episodes: array<vec2u>;
+@group(0) @binding(7) var<storage, read_write> queue: array<atomic<u32>>;
+@group(0) @binding(8) var<storage, read_write> records: array<vec2u>;
 
 override LANES: u32 = 8;
 var<private> logits_at: u32;
 
 fn load_logit(v: u32) -> f32 { return logits_SV[logits_at + v] * params.inverse_temperature; }
+
+// Segments of one run.
+const RUN_SEGMENTS = 16u;
+
+fn load_segment(s: u32, segment: u32) -> OnlineSoftmax {
+  let held = segments[segment * params.slot_count + s];
+  return OnlineSoftmax(held.x, held.y, held.z);
+}
+
+// Σ exp(z − maximum) over a run; a segment whose tokens are never drawn weighs nothing.
+fn run_weight(s: u32, first: u32, end: u32, maximum: f32) -> f32 {
+  var weight = 0.0;
+  for (var segment = first; segment < end; segment++) {
+    let softmax = load_segment(s, segment);
+    weight = fma(sampling_weight(softmax.maximum - maximum), softmax.sum, weight);
+  }
+  return weight;
+}
+
+fn sample_token(s: u32, u: f32) -> Sample {
+  let segment_count = (params.vocab_size + SEGMENT - 1u) / SEGMENT;
+  var softmax = load_segment(s, 0u);
+  for (var segment = 1u; segment < segment_count; segment++) {
+    softmax = merge_softmax(softmax, load_segment(s, segment));
+  }
+  let threshold = u * softmax.sum;
+  var cumulative = 0.0;
+  var before = 0.0;
+  var run = 0u;
+  var is_open = true;
+  for (var first = 0u; first < segment_count; first += RUN_SEGMENTS) {
+    let weight = run_weight(s, first, min(first + RUN_SEGMENTS, segment_count), softmax.maximum);
+    if (is_open && weight > 0.0) {
+      run = first;
+      before = cumulative;
+    }
+    cumulative += weight;
+    is_open = is_open && !(weight > 0.0 && cumulative > threshold);
+  }
+  let end = min((run + RUN_SEGMENTS) * SEGMENT, params.vocab_size);
+  let token = draw_token(softmax.maximum, threshold - before, run * SEGMENT, end);
+  return Sample(token, load_logit(token) - log_sum_exp(softmax));
+}
 
 @compute @workgroup_size(LANES)
 fn rollout_advance(@builtin(global_invocation_id) id: vec3u) {
@@ -36,7 +82,7 @@ fn rollout_advance(@builtin(global_invocation_id) id: vec3u) {
     if (!has_forced_token(slot)) {
       logits_at = s * params.vocab_size;
       let word = threefry(vec2u(params.key0, params.key1), vec2u(episodes[slot.episode].y, slot.position + 1u)).x;
-      sample = sample_token(params.vocab_size, uniform_of(word));
+      sample = sample_token(s, uniform_of(word));
     }
     slot = advance_slot(slot, sample.token, sample.logp);
   }

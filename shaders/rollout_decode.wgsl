@@ -203,6 +203,13 @@ fn multiply_logits(offset4: u32) {
   }
 }
 
+// The fused decoder's vocabularies are shorter than a segment: what is longer does not fit its memory.
+fn sample_token(u: f32) -> Sample {
+  let softmax = segment_softmax(0u, VOCAB);
+  let token = draw_token(softmax.maximum, u * softmax.sum, 0u, VOCAB);
+  return Sample(token, load_logit(token) - log_sum_exp(softmax));
+}
+
 fn advance_all() {
   for (var r = lane; r < SLOTS; r += LANES) {
     var slot = here[r];
@@ -211,7 +218,7 @@ fn advance_all() {
       if (!has_forced_token(slot)) {
         logits_at = scratch_at(r);
         let word = threefry(vec2u(params.key0, params.key1), vec2u(episodes[slot.episode].y, slot.position + 1u)).x;
-        sample = sample_token(VOCAB, uniform_of(word));
+        sample = sample_token(uniform_of(word));
       }
       here[r] = advance_slot(slot, sample.token, sample.logp);
     }

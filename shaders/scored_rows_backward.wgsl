@@ -18,12 +18,13 @@ override LANES: u32 = 32;
 
 @compute @workgroup_size(LANES)
 fn scored_rows_backward(@builtin(global_invocation_id) id: vec3u) {
-  let n = id.x / params.width4;
-  let column = vec2u(id.x % params.width4, 0u);
+  let i = grid_place(id, LANES);
+  let n = i / params.width4;
+  let column = vec2u(i % params.width4, 0u);
   if (n >= params.row_count) { return; }
   let is_scored = place_N[n] != 0xffffffffu;
   let r = select(0u, place_N[n], is_scored);
   let dx = textureLoad(dx_RD, operand_row(r, params.width4) + column);
   textureStore(dx_ND, operand_row(n, params.width4) + column, select(vec4f(0.0), dx, is_scored));
-  do_ND[id.x] = select(vec4f(0.0), do_RD[r * params.width4 + column.x], is_scored);
+  do_ND[i] = select(vec4f(0.0), do_RD[r * params.width4 + column.x], is_scored);
 }

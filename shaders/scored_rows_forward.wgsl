@@ -18,10 +18,11 @@ override LANES: u32 = 32;
 
 @compute @workgroup_size(LANES)
 fn scored_rows_forward(@builtin(global_invocation_id) id: vec3u) {
-  let r = id.x / params.width4;
-  let column = vec2u(id.x % params.width4, 0u);
+  let i = grid_place(id, LANES);
+  let r = i / params.width4;
+  let column = vec2u(i % params.width4, 0u);
   if (r >= params.row_count) { return; }
   let n = row_R[r];
-  x_RD[id.x] = x_ND[n * params.width4 + column.x];
+  x_RD[i] = x_ND[n * params.width4 + column.x];
   textureStore(o_RD, operand_row(r, params.width4) + column, textureLoad(o_ND, operand_row(n, params.width4) + column));
 }

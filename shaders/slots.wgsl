@@ -23,7 +23,6 @@ struct Slot {
   turns: u32,
   state: u32,
   call_length: u32,
-  call: array<u32, 8>,
 }
 
 fn record_token(slot: Slot, owner: u32, logp: f32) {
@@ -55,11 +54,13 @@ fn start_episode(slot: Slot) -> Slot {
 
 // The column of the call in the transition table: the valid call it equals, or the last column (malformed).
 fn call_column(slot: Slot) -> u32 {
+  // The call is the last tokens that were recorded.
+  let call_at = slot.episode * (params.max_positions + 1u) + slot.position + 1u - slot.call_length;
   for (var c = 0u; c < params.call_count; c++) {
     let at = (params.call_row + c) * params.row_words;
     var is_same = gym[at] == slot.call_length;
-    for (var i = 0u; i < slot.call_length; i++) {
-      is_same = is_same && gym[at + 1u + i] == slot.call[i];
+    for (var i = 0u; is_same && i < slot.call_length; i++) {
+      is_same = gym[at + 1u + i] == (records[call_at + i].x & 0xffffffu);
     }
     if (is_same) { return c; }
   }
@@ -98,7 +99,6 @@ fn advance_slot(slot: Slot, sampled: u32, logp: f32) -> Slot {
   }
   s.token = sampled;
   record_token(s, OWNER_POLICY, logp);
-  s.call[s.call_length] = sampled;
   s.call_length += 1u;
   if (sampled != params.call_end && s.call_length < params.max_call_tokens) { return s; }
   if (params.resident == 1u) { return answer_call(s); }

@@ -4,7 +4,7 @@ import onlineSoftmax from "#shaders/online_softmax.wgsl" with { type: "text" };
 import unfusedLogprobBackward from "#shaders/unfused_logprob_backward.wgsl" with { type: "text" };
 import unfusedLogprobForward from "#shaders/unfused_logprob_forward.wgsl" with { type: "text" };
 import type { Commands, Plan } from "../gpu/commands.ts";
-import type { KernelSpec } from "../gpu/kernel.ts";
+import { type KernelSpec, loop } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
 import { addGradientReduce } from "../kernels/clip_adam.ts";
 import {
@@ -12,7 +12,12 @@ import {
   addLinearBackwardWeight,
   addLinearForward,
 } from "../kernels/linear.ts";
-import { addLogprobMerge, type HeadShape, segmentCount } from "../kernels/logprob.ts";
+import {
+  addLogprobMerge,
+  type HeadShape,
+  SEGMENT_ENTRIES,
+  segmentCount,
+} from "../kernels/logprob.ts";
 import {
   groupsOf,
   input,
@@ -31,6 +36,7 @@ export const UNFUSED_LOGPROB_FORWARD: KernelSpec = {
   params: [["row_count", "u32"], ["vocab_size", "u32"]],
   bindings: [input("logits_NV"), input("target_N"), output("segments")],
   overrides: ["LANES"],
+  iterations: () => loop(SEGMENT_ENTRIES),
 };
 
 /** See shaders/unfused_logprob_backward.wgsl. */
@@ -47,6 +53,7 @@ export const UNFUSED_LOGPROB_BACKWARD: KernelSpec = {
     operandOutput("dz_NC"),
   ],
   overrides: ["LANES"],
+  iterations: () => 0,
 };
 
 /** C: the vocabulary in whole blocks of 16 columns. */

@@ -1,6 +1,7 @@
 /** Recording: plans of dispatches prepared once, and command lists that replay them in one pass and one submit. */
 import { checkDevice, type Gpu } from "./device.ts";
-import { type Kernel, packParams } from "./kernel.ts";
+import { UserError } from "../core/errors.ts";
+import { type Kernel, MAX_ITERATIONS, packParams } from "./kernel.ts";
 import { readStaging, stagingFor } from "./readback.ts";
 import type { Operand, Tensor } from "./tensor.ts";
 
@@ -17,6 +18,8 @@ export interface Launch {
   readonly params: Readonly<Record<string, number>>;
   /** Workgroups in each dimension, at most 65,535. */
   readonly workgroups: readonly [x: number, y?: number, z?: number];
+  /** Sizes that the kernel's loops depend on and that are no parameters, by name (see `KernelSpec.iterations`). */
+  readonly sizes?: Readonly<Record<string, number>>;
   /** How many times to dispatch with the same parameters (default 1; 0 skips it). */
   readonly times?: number;
 }
@@ -90,6 +93,46 @@ export class Plan<Size> {
   }
 }
 
+/**
+ * Loop iterations that one invocation of a launch runs at most.
+ * @throws {TypeError} When the launch leaves out what the kernel's loops depend on.
+ */
+export function iterationsOf(
+  { spec, overrides }: Pick<Kernel, "spec" | "overrides">,
+  { params, sizes }: Pick<Launch, "params" | "sizes">,
+): number {
+  return spec.iterations((name) => {
+    const value = sizes?.[name] ?? params[name] ?? overrides[name];
+    if (value === undefined) {
+      throw new TypeError(
+        `Cannot dispatch ${spec.name}: its loops depend on ${name}, which the launch does not state`,
+      );
+    }
+    return value;
+  });
+}
+
+/** Refuses what an adapter would not run, or not to its end. The only place that knows these limits. */
+function checkLaunch(gpu: Gpu, kernel: Kernel, launch: Launch): void {
+  const { name } = kernel.spec;
+  const [x, y = 1, z = 1] = launch.workgroups;
+  if (!(Math.max(x, y, z) <= MAX_WORKGROUPS)) {
+    throw new UserError(
+      `Cannot dispatch ${name}: ${x}×${y}×${z} workgroups, at most ${MAX_WORKGROUPS} a dimension are allowed; ` +
+        "use smaller batches or a smaller model",
+    );
+  }
+  if (!gpu.adapter.isSoftware) return;
+  const iterations = iterationsOf(kernel, launch);
+  if (!(iterations <= MAX_ITERATIONS)) {
+    throw new UserError(
+      `Cannot dispatch ${name}: one invocation would run ${iterations} loop iterations, but a software adapter ends loops ` +
+        `silently after 65535, so that at most ${MAX_ITERATIONS} are allowed; use shorter episodes, smaller batches, or a ` +
+        "smaller model",
+    );
+  }
+}
+
 function resourceOf(
   kernel: Kernel,
   name: string,
@@ -156,20 +199,28 @@ export class Commands {
   }
 
   /**
+   * Refuses a size that `replay` would refuse, before anything is recorded.
+   * @throws {UserError} As `replay`.
+   */
+  check<Size>(plan: Plan<Size>, size: Size): void {
+    for (const { kernel, launch } of plan.steps) checkLaunch(this.gpu, kernel, launch(size));
+  }
+
+  /**
    * Records every dispatch of a plan for a size.
-   * @throws {RangeError} When a dispatch exceeds 65,535 workgroups in a dimension.
+   * @throws {UserError} When a dispatch exceeds 65,535 workgroups in a dimension, or a loop what a software adapter runs.
    */
   replay<Size>(plan: Plan<Size>, size: Size): void {
     if (this.#usedSlots + plan.steps.length > UNIFORM_SLOTS) this.submit();
-    const pass = this.#openPass();
+    let pass = this.#openPass();
     for (const { kernel, bindGroup, launch } of plan.steps) {
-      const { params, workgroups: [x, y = 1, z = 1], times = 1 } = launch(size);
+      const launched = launch(size);
+      const { params, workgroups: [x, y = 1, z = 1], times = 1 } = launched;
       if (times === 0 || x * y * z === 0) continue;
-      if (Math.max(x, y, z) > MAX_WORKGROUPS) {
-        throw new RangeError(
-          `Cannot dispatch ${kernel.spec.name}: ${x}×${y}×${z} workgroups, at most ${MAX_WORKGROUPS} a dimension; ` +
-            "split the batch",
-        );
+      checkLaunch(this.gpu, kernel, launched);
+      if (this.#usedSlots === UNIFORM_SLOTS) { // A plan that is longer than the uniform memory.
+        this.submit();
+        pass = this.#openPass();
       }
       const offset = this.#usedSlots++ * UNIFORM_STRIDE_BYTES;
       packParams(kernel.spec, params, { view: this.#blocks, offset });

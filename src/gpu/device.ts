@@ -197,6 +197,7 @@ export function compileKernel(
   });
   const kernel: Kernel = {
     spec,
+    overrides,
     bindGroupLayout,
     pipeline: device.createComputePipeline({
       label: spec.name,

@@ -19,6 +19,24 @@ export interface BindingSpec {
   readonly access: "read" | "write" | "read_write";
 }
 
+/**
+ * The value of a parameter, an override, or a size that a launch states, by name.
+ * @throws {TypeError} When the launch states none of that name.
+ */
+export type SizeOf = (name: string) => number;
+
+/**
+ * Loop iterations that one invocation of a kernel may run on a software adapter. Mesa's ends loops after 65,535 without a
+ * word, counted over all loops of a shader, and what they compute is cut off. The self-test shows that so many are run.
+ * Work whose loops would be longer is cut to this on every adapter: the bits are the same, and dispatches stay short.
+ */
+export const MAX_ITERATIONS = 60_000;
+
+/** Iterations of a loop of `turns`, each with `inner` iterations of the loops inside; its last look at the condition counts. */
+export function loop(turns: number, inner = 0): number {
+  return turns * (1 + inner) + 1;
+}
+
 /** The host's record of one WGSL entry point. A test holds it to the WGSL text. */
 export interface KernelSpec {
   /** The entry point, the stem of its file and the label in GPU errors. */
@@ -33,6 +51,11 @@ export interface KernelSpec {
   readonly bindings: readonly BindingSpec[];
   /** Names of pipeline overrides that the host may set. */
   readonly overrides: readonly string[];
+  /**
+   * The most iterations that one invocation runs, over all loops that are not written out before compilation; what they
+   * depend on is asked for by name. `Commands` refuses a dispatch beyond `MAX_ITERATIONS` where an adapter would cut it off.
+   */
+  readonly iterations: (of: SizeOf) => number;
 }
 
 /** The memory that holds operands. */
@@ -42,6 +65,8 @@ export type OperandMemory = "texture" | "buffer";
 export interface Kernel {
   /** What it was compiled from. */
   readonly spec: KernelSpec;
+  /** The overrides and constants that it was compiled with. */
+  readonly overrides: Readonly<Record<string, number>>;
   /** The compiled pipeline. */
   readonly pipeline: GPUComputePipeline;
   /** The layout of its one bind group. */

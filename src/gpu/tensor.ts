@@ -1,4 +1,5 @@
 /** Typed views of GPU memory: tensors in storage buffers, operands in storage textures or buffers. */
+import { UserError } from "../core/errors.ts";
 import type { OperandMemory } from "./kernel.ts";
 
 /** A range of a storage buffer. */
@@ -45,7 +46,7 @@ export function roundUp(size: number, step: number): number {
 /**
  * Creates a storage buffer that kernels read and write, and the host copies.
  * @param options.sizeBytes Rounded up to 256.
- * @throws {RangeError} When it exceeds what one binding may hold.
+ * @throws {UserError} When it exceeds what one binding may hold.
  */
 export function createTensor(
   device: GPUDevice,
@@ -55,8 +56,9 @@ export function createTensor(
   const sizeBytes = roundUp(Math.max(options.sizeBytes, 4), OFFSET_ALIGNMENT_BYTES);
   const limit = device.limits.maxStorageBufferBindingSize;
   if (sizeBytes > limit) {
-    throw new RangeError(
-      `Cannot allocate ${label}: it needs ${sizeBytes} bytes but one binding holds at most ${limit}; use fewer rows`,
+    throw new UserError(
+      `Cannot allocate ${label}: it needs ${sizeBytes} bytes but one binding holds at most ${limit}; ` +
+        "use smaller batches or a smaller model",
     );
   }
   const buffer = device.createBuffer({
@@ -90,8 +92,9 @@ function createTextureOperand(
   const { label, width, height } = options;
   const limit = device.limits.maxTextureDimension2D;
   if (width > limit || height > limit) {
-    throw new RangeError(
-      `Cannot allocate ${label}: a texture of ${width}×${height} exceeds the limit of ${limit}; use fewer rows`,
+    throw new UserError(
+      `Cannot allocate ${label}: a texture of ${width}×${height} exceeds the limit of ${limit}; ` +
+        "use smaller batches or a smaller model",
     );
   }
   const texture = device.createTexture({
@@ -124,7 +127,7 @@ function createBufferOperand(tensor: Tensor): Operand {
 
 /**
  * Creates an activation operand [rowCount, 4·width4] (addressed by `operand_row` in WGSL).
- * @throws {RangeError} When it exceeds the device's limits.
+ * @throws {UserError} When it exceeds the device's limits.
  */
 export function createRowOperand(
   device: GPUDevice,
@@ -150,7 +153,7 @@ export function createRowOperand(
 /**
  * Creates the operand copy of a flat tensor (addressed by `operand_flat` in WGSL). In buffer memory it is the tensor
  * itself; in texture memory `Commands.refreshOperand` copies.
- * @throws {RangeError} When it exceeds the device's limits.
+ * @throws {UserError} When it exceeds the device's limits.
  */
 export function createFlatOperand(
   device: GPUDevice,

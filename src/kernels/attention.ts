@@ -13,9 +13,11 @@ import qkvForward from "#shaders/qkv_forward.wgsl" with { type: "text" };
 import rotary from "#shaders/rotary.wgsl" with { type: "text" };
 import sumOfParts from "#shaders/sum_of_parts.wgsl" with { type: "text" };
 import type { Commands, Plan } from "../gpu/commands.ts";
-import type { KernelSpec } from "../gpu/kernel.ts";
+import { type KernelSpec, loop, type SizeOf } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
 import {
+  GRID,
+  gridGroups,
   groupsOf,
   input,
   kernelOf,
@@ -25,6 +27,7 @@ import {
   productGroups,
   productKernel,
   ROW_LANES,
+  rowProductIterations,
   type RowSize,
 } from "./operands.ts";
 
@@ -46,7 +49,22 @@ export const QKV_FORWARD: KernelSpec = {
     operandOutput("qkv_N3D"),
   ],
   overrides: ["LANES"],
+  iterations: (of) => rowProductIterations(of("width4")),
 };
+
+/** Iterations of one loop over a head's vec4: none where the head is written out. */
+export function headIterations(of: SizeOf): number {
+  const width4 = of("HEAD_WIDTH4");
+  return width4 === 4 ? 0 : loop(width4);
+}
+
+/** Iterations over `keys` tokens, twice over the head at each of them. */
+export function keyIterations(of: SizeOf, keys: number): number {
+  return loop(keys, 2 * headIterations(of));
+}
+
+/** Tokens of the longest episode, which a launch states. */
+const LONGEST = "longest_episode";
 
 const ATTENTION_PARAMS = [
   ["row_count", "u32"],
@@ -58,10 +76,11 @@ const ATTENTION_PARAMS = [
 export const ATTENTION_FORWARD: KernelSpec = {
   name: "attention_forward",
   wgsl: attentionForward,
-  shared: [attention, sumOfParts],
+  shared: [attention, sumOfParts, GRID],
   params: ATTENTION_PARAMS,
   bindings: [operandInput("qkv_N3D"), input("token_N4"), operandOutput("o_ND"), output("lse_NH")],
   overrides: ["LANES", "HEAD_WIDTH4"],
+  iterations: (of) => 2 * headIterations(of) + keyIterations(of, of(LONGEST)),
 };
 
 export const ATTENTION_DECODE: KernelSpec = {
@@ -71,12 +90,14 @@ export const ATTENTION_DECODE: KernelSpec = {
   params: [...ATTENTION_PARAMS, ["max_positions", "u32"]],
   bindings: [operandInput("qkv_B3D"), input("token_B4"), output("cache"), operandOutput("o_BD")],
   overrides: ["LANES", "HEAD_WIDTH4"],
+  iterations: (of) =>
+    loop(of("HEAD_WIDTH4")) + 2 * headIterations(of) + keyIterations(of, of("max_positions")),
 };
 
 export const ATTENTION_BACKWARD_QUERY: KernelSpec = {
   name: "attention_backward_query",
   wgsl: attentionBackwardQuery,
-  shared: [attentionBackward, rotary, sumOfParts],
+  shared: [attentionBackward, rotary, sumOfParts, GRID],
   params: ATTENTION_PARAMS,
   bindings: [
     operandInput("qkv_N3D"),
@@ -89,12 +110,13 @@ export const ATTENTION_BACKWARD_QUERY: KernelSpec = {
     operandOutput("dqkv_N3D"),
   ],
   overrides: ["LANES", "HEAD_WIDTH4"],
+  iterations: (of) => 3 * headIterations(of) + keyIterations(of, of(LONGEST)),
 };
 
 export const ATTENTION_BACKWARD_KEY_VALUE: KernelSpec = {
   name: "attention_backward_key_value",
   wgsl: attentionBackwardKeyValue,
-  shared: [attentionBackward, rotary, sumOfParts],
+  shared: [attentionBackward, rotary, sumOfParts, GRID],
   params: ATTENTION_PARAMS,
   bindings: [
     operandInput("qkv_N3D"),
@@ -106,6 +128,7 @@ export const ATTENTION_BACKWARD_KEY_VALUE: KernelSpec = {
     operandOutput("dqkv_N3D"),
   ],
   overrides: ["LANES", "HEAD_WIDTH4"],
+  iterations: (of) => 3 * headIterations(of) + keyIterations(of, of(LONGEST)),
 };
 
 /** The default of `override LANES` in attention_decode. */
@@ -115,15 +138,6 @@ const DECODE_LANES = 8;
 export interface AttentionShape {
   readonly width: number;
   readonly headCount: number;
-}
-
-/**
- * Loop iterations of one invocation of the attention kernels over an episode: one a key where the head is written out, and
- * otherwise two more for each vec4 of the head.
- */
-export function attentionIterations({ width, headCount }: AttentionShape, length: number): number {
-  const headWidth4 = width / headCount / 4;
-  return headWidth4 === 4 ? length : length * (1 + 2 * headWidth4);
 }
 
 /**
@@ -196,14 +210,17 @@ export function addAttentionForward<Size extends RowSize>(
     readonly o_ND: Operand;
     readonly lse_NH: Tensor;
     readonly shape: AttentionShape;
+    /** Tokens of the longest episode at most. */
+    readonly maxPositions: number;
   },
 ): void {
-  const { shape, ...bindings } = options;
+  const { shape, maxPositions, ...bindings } = options;
   plan.add(kernelOf(commands.gpu, ATTENTION_FORWARD, headOverrides(shape)), {
     bindings,
     launch: ({ rowCount }) => ({
       params: attentionParams(shape, rowCount),
-      workgroups: [groupsOf(rowCount * shape.headCount, ROW_LANES)],
+      sizes: { [LONGEST]: Math.min(rowCount, maxPositions) },
+      workgroups: gridGroups(rowCount * shape.headCount, ROW_LANES),
     }),
   });
 }
@@ -246,15 +263,18 @@ export function addAttentionBackward<Size extends RowSize>(
     readonly angles_TK: Tensor;
     readonly dqkv_N3D: Operand;
     readonly shape: AttentionShape;
+    /** Tokens of the longest episode at most. */
+    readonly maxPositions: number;
   },
 ): void {
-  const { shape, ...bindings } = options;
+  const { shape, maxPositions, ...bindings } = options;
   for (const spec of [ATTENTION_BACKWARD_QUERY, ATTENTION_BACKWARD_KEY_VALUE]) {
     plan.add(kernelOf(commands.gpu, spec, headOverrides(shape)), {
       bindings,
       launch: ({ rowCount }) => ({
         params: attentionParams(shape, rowCount),
-        workgroups: [groupsOf(rowCount * shape.headCount, ROW_LANES)],
+        sizes: { [LONGEST]: Math.min(rowCount, maxPositions) },
+        workgroups: gridGroups(rowCount * shape.headCount, ROW_LANES),
       }),
     });
   }

@@ -4,14 +4,14 @@ import clipScale from "#shaders/clip_scale.wgsl" with { type: "text" };
 import gradientNorm from "#shaders/gradient_norm.wgsl" with { type: "text" };
 import gradientReduce from "#shaders/gradient_reduce.wgsl" with { type: "text" };
 import type { Commands, Plan } from "../gpu/commands.ts";
-import type { KernelSpec } from "../gpu/kernel.ts";
+import { type KernelSpec, loop, MAX_ITERATIONS } from "../gpu/kernel.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import { groupsOf, input, kernelOf, output } from "./operands.ts";
+import { GRID, gridGroups, groupsOf, input, kernelOf, output, ROW_CHUNKS } from "./operands.ts";
 
 export const GRADIENT_REDUCE: KernelSpec = {
   name: "gradient_reduce",
   wgsl: gradientReduce,
-  shared: [],
+  shared: [GRID],
   params: [
     ["range_length", "u32"],
     ["partial_offset4", "u32"],
@@ -21,6 +21,7 @@ export const GRADIENT_REDUCE: KernelSpec = {
   ],
   bindings: [input("partials"), output("gradient")],
   overrides: ["LANES"],
+  iterations: () => loop(ROW_CHUNKS),
 };
 
 export const GRADIENT_NORM: KernelSpec = {
@@ -30,21 +31,28 @@ export const GRADIENT_NORM: KernelSpec = {
   params: [["vec4_count", "u32"]],
   bindings: [input("gradient"), output("block_squares")],
   overrides: ["LANES"],
+  iterations: () => loop(NORM_BLOCK / 4),
 };
 
 export const CLIP_SCALE: KernelSpec = {
   name: "clip_scale",
   wgsl: clipScale,
   shared: [],
-  params: [["block_count", "u32"], ["max_norm", "f32"]],
+  params: [
+    ["first_block", "u32"],
+    ["end_block", "u32"],
+    ["block_count", "u32"],
+    ["max_norm", "f32"],
+  ],
   bindings: [input("block_squares"), output("clip_2")],
   overrides: [],
+  iterations: (of) => loop(of("end_block") - of("first_block")),
 };
 
 export const CLIP_ADAM: KernelSpec = {
   name: "clip_adam",
   wgsl: clipAdam,
-  shared: [],
+  shared: [GRID],
   params: [
     ["vec4_count", "u32"],
     ["beta1", "f32"],
@@ -63,6 +71,7 @@ export const CLIP_ADAM: KernelSpec = {
     output("weights"),
   ],
   overrides: ["LANES"],
+  iterations: () => 0,
 };
 
 /** The default of `override LANES` in the flat kernels. */
@@ -102,7 +111,7 @@ export function addGradientReduce<Size extends { readonly accumulate: boolean }>
           chunk_stride4: chunkStride / 4,
           accumulate: Number(accumulate),
         },
-        workgroups: [groupsOf(Math.ceil(length / 4), FLAT_LANES)],
+        workgroups: gridGroups(Math.ceil(length / 4), FLAT_LANES),
       }),
     });
   }
@@ -129,13 +138,37 @@ export function addGradientNorm<Size extends { readonly maxNorm: number }>(
       workgroups: [groupsOf(blocks, NORM_LANES)],
     }),
   });
-  plan.add(kernelOf(commands.gpu, CLIP_SCALE), {
-    bindings: { block_squares, clip_2 },
-    launch: ({ maxNorm }) => ({
-      params: { block_count: blocks, max_norm: Math.min(maxNorm, 3e38) },
-      workgroups: [1],
-    }),
-  });
+  addClipScale(commands, plan, { block_squares, clip_2, blockCount: blocks });
+}
+
+/** Blocks that one dispatch of clip_scale adds up. */
+const SCALE_BLOCKS = MAX_ITERATIONS - 1;
+
+/** Adds clip_2 = (norm, clip factor) from the blocks' sums of squares to a plan: in one invocation, block after block. */
+export function addClipScale<Size extends { readonly maxNorm: number }>(
+  commands: Commands,
+  plan: Plan<Size>,
+  options: {
+    readonly block_squares: Tensor;
+    readonly clip_2: Tensor;
+    readonly blockCount: number;
+  },
+): void {
+  const { blockCount, ...bindings } = options;
+  for (let first = 0; first < blockCount; first += SCALE_BLOCKS) {
+    plan.add(kernelOf(commands.gpu, CLIP_SCALE), {
+      bindings,
+      launch: ({ maxNorm }) => ({
+        params: {
+          first_block: first,
+          end_block: Math.min(first + SCALE_BLOCKS, blockCount),
+          block_count: blockCount,
+          max_norm: Math.min(maxNorm, 3e38),
+        },
+        workgroups: [1],
+      }),
+    });
+  }
 }
 
 /** Blocks of `gradient_norm`. */
@@ -183,7 +216,7 @@ export function addClipAdam<Size extends AdamSize>(
         one_minus_beta1: 1 - beta1,
         one_minus_beta2: 1 - beta2,
       },
-      workgroups: [groupsOf(Math.ceil(parameterCount / 4), FLAT_LANES)],
+      workgroups: gridGroups(Math.ceil(parameterCount / 4), FLAT_LANES),
     }),
   });
 }

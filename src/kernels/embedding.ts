@@ -2,9 +2,11 @@
 import embeddingBackward from "#shaders/embedding_backward.wgsl" with { type: "text" };
 import embeddingForward from "#shaders/embedding_forward.wgsl" with { type: "text" };
 import type { Commands, Plan } from "../gpu/commands.ts";
-import type { KernelSpec } from "../gpu/kernel.ts";
+import { type KernelSpec, loop } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
 import {
+  GRID,
+  gridGroups,
   groupsOf,
   input,
   kernelOf,
@@ -17,11 +19,15 @@ import {
 export const EMBEDDING_FORWARD: KernelSpec = {
   name: "embedding_forward",
   wgsl: embeddingForward,
-  shared: [],
+  shared: [GRID],
   params: [["row_count", "u32"], ["width4", "u32"], ["weight_offset4", "u32"]],
   bindings: [input("token_N4"), operandInput("w"), output("x_ND")],
   overrides: ["LANES"],
+  iterations: () => 0,
 };
+
+/** Rows of one token at most, which a launch states: all rows may be of the same. */
+const TOKEN_ROWS = "token_rows";
 
 export const EMBEDDING_BACKWARD: KernelSpec = {
   name: "embedding_backward",
@@ -35,6 +41,7 @@ export const EMBEDDING_BACKWARD: KernelSpec = {
   ],
   bindings: [input("order"), input("start_V"), operandInput("dx_ND"), output("gradient")],
   overrides: ["LANES"],
+  iterations: (of) => loop(of(TOKEN_ROWS)),
 };
 
 /** Adds x_ND = weight[id of each token] to a plan. */
@@ -56,7 +63,7 @@ export function addEmbeddingForward<Size extends RowSize>(
     bindings: { token_N4, w, x_ND },
     launch: ({ rowCount }) => ({
       params: { row_count: rowCount, width4, weight_offset4: weightOffset / 4 },
-      workgroups: [groupsOf(rowCount * width4, ROW_LANES)],
+      workgroups: gridGroups(rowCount * width4, ROW_LANES),
     }),
   });
 }
@@ -84,13 +91,14 @@ export function addEmbeddingBackward<Size extends RowSize & { readonly accumulat
   const width4 = width / 4;
   plan.add(kernelOf(commands.gpu, EMBEDDING_BACKWARD), {
     bindings: { order, start_V, dx_ND, gradient },
-    launch: ({ accumulate }) => ({
+    launch: ({ rowCount, accumulate }) => ({
       params: {
         vocab_size: vocabSize,
         width4,
         weight_offset4: weightOffset / 4,
         accumulate: Number(accumulate),
       },
+      sizes: { [TOKEN_ROWS]: rowCount },
       workgroups: [
         groupsOf(width4, ROW_LANES),
         Math.min(vocabSize, GRID_ENTRIES),

@@ -5,9 +5,10 @@ import layernormForward from "#shaders/layernorm_forward.wgsl" with { type: "tex
 import layernormWeightBackward from "#shaders/layernorm_weight_backward.wgsl" with { type: "text" };
 import sumOfParts from "#shaders/sum_of_parts.wgsl" with { type: "text" };
 import type { Commands, Plan } from "../gpu/commands.ts";
-import type { KernelSpec } from "../gpu/kernel.ts";
+import { type KernelSpec, loop } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
 import {
+  CHUNK_ROWS,
   groupsOf,
   input,
   kernelOf,
@@ -19,6 +20,11 @@ import {
   type RowSize,
 } from "./operands.ts";
 
+/** Iterations of one row: mean, variance, and what is written. */
+export function layernormIterations(width4: number): number {
+  return 3 * loop(width4);
+}
+
 export const LAYERNORM_FORWARD: KernelSpec = {
   name: "layernorm_forward",
   wgsl: layernormForward,
@@ -26,6 +32,7 @@ export const LAYERNORM_FORWARD: KernelSpec = {
   params: [["row_count", "u32"], ["width4", "u32"], ["gain_offset4", "u32"]],
   bindings: [input("x_ND"), operandInput("w"), operandOutput("y_ND"), output("moments_N2")],
   overrides: ["LANES"],
+  iterations: (of) => layernormIterations(of("width4")),
 };
 
 export const LAYERNORM_BACKWARD: KernelSpec = {
@@ -47,6 +54,7 @@ export const LAYERNORM_BACKWARD: KernelSpec = {
     operandOutput("dx_ND"),
   ],
   overrides: ["LANES"],
+  iterations: (of) => 2 * loop(of("width4")),
 };
 
 export const LAYERNORM_WEIGHT_BACKWARD: KernelSpec = {
@@ -66,6 +74,7 @@ export const LAYERNORM_WEIGHT_BACKWARD: KernelSpec = {
     output("partials"),
   ],
   overrides: ["LANES"],
+  iterations: (of) => loop(of(CHUNK_ROWS)),
 };
 
 /** Adds y_ND = layernorm(x_ND) to a plan; the bias lies right behind the gain. */
@@ -120,12 +129,13 @@ export function addLayernormBackward<Size extends RowSize>(
   const width4 = width / 4;
   plan.add(kernelOf(commands.gpu, LAYERNORM_WEIGHT_BACKWARD), {
     bindings: { dy_ND, x_ND, moments_N2, chunk_start: options.chunkStart_9, partials },
-    launch: () => ({
+    launch: ({ rowCount }) => ({
       params: {
         width4,
         gain_offset4: options.partialOffset / 4,
         chunk_stride4: options.chunkStride / 4,
       },
+      sizes: { [CHUNK_ROWS]: rowCount },
       workgroups: [groupsOf(width4, ROW_LANES), ROW_CHUNKS],
     }),
   });

@@ -13,19 +13,22 @@ import productOutputs from "#shaders/product_outputs.wgsl" with { type: "text" }
 import productRows from "#shaders/product_rows.wgsl" with { type: "text" };
 import productWeights from "#shaders/product_weights.wgsl" with { type: "text" };
 import type { Commands, Plan } from "../gpu/commands.ts";
-import type { KernelSpec } from "../gpu/kernel.ts";
+import { type KernelSpec, loop } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
 import {
+  CHUNK_ROWS,
   groupsOf,
   input,
   kernelOf,
   operandInput,
   operandOutput,
   output,
+  outputProductIterations,
   PRODUCT_PARAMS,
   productGroups,
   productKernel,
   ROW_CHUNKS,
+  rowProductIterations,
   type RowSize,
 } from "./operands.ts";
 
@@ -36,6 +39,7 @@ export const LINEAR_FORWARD: KernelSpec = {
   params: PRODUCT_PARAMS,
   bindings: [operandInput("x_NK"), operandInput("w"), output("y_NM")],
   overrides: ["LANES"],
+  iterations: (of) => rowProductIterations(of("width4")) + 4 * of("BLOCK_ROWS") * loop(4),
 };
 
 export const LINEAR_RESIDUAL_FORWARD: KernelSpec = {
@@ -45,6 +49,7 @@ export const LINEAR_RESIDUAL_FORWARD: KernelSpec = {
   params: PRODUCT_PARAMS,
   bindings: [operandInput("x_NK"), operandInput("w"), input("residual_NM"), output("y_NM")],
   overrides: ["LANES"],
+  iterations: (of) => rowProductIterations(of("width4")),
 };
 
 export const LINEAR_GELU_FORWARD: KernelSpec = {
@@ -54,6 +59,7 @@ export const LINEAR_GELU_FORWARD: KernelSpec = {
   params: PRODUCT_PARAMS,
   bindings: [operandInput("x_NK"), operandInput("w"), output("z_NM"), operandOutput("y_NM")],
   overrides: ["LANES"],
+  iterations: (of) => rowProductIterations(of("width4")),
 };
 
 export const LINEAR_BACKWARD_INPUT: KernelSpec = {
@@ -63,6 +69,7 @@ export const LINEAR_BACKWARD_INPUT: KernelSpec = {
   params: [...PRODUCT_PARAMS, ["dy_width4", "u32"], ["accumulate", "u32"]],
   bindings: [operandInput("dy_NM"), operandInput("w"), output("dx_NK")],
   overrides: ["LANES"],
+  iterations: (of) => outputProductIterations(of("column_count")),
 };
 
 export const LINEAR_GELU_BACKWARD_INPUT: KernelSpec = {
@@ -72,7 +79,11 @@ export const LINEAR_GELU_BACKWARD_INPUT: KernelSpec = {
   params: PRODUCT_PARAMS,
   bindings: [operandInput("dy_NM"), operandInput("w"), input("z_NK"), operandOutput("dz_NK")],
   overrides: ["LANES"],
+  iterations: (of) => outputProductIterations(of("column_count")),
 };
+
+/** Rows of one iteration, `ROW_STEP` in product_weights.wgsl. */
+const ROW_STEP = 2;
 
 export const LINEAR_BACKWARD_WEIGHT: KernelSpec = {
   name: "linear_backward_weight",
@@ -93,6 +104,7 @@ export const LINEAR_BACKWARD_WEIGHT: KernelSpec = {
     output("partials"),
   ],
   overrides: ["LANES"],
+  iterations: (of) => loop(Math.ceil(of(CHUNK_ROWS) / ROW_STEP)),
 };
 
 /** The default of `override LANES` in linear_backward_weight. */
@@ -250,7 +262,8 @@ export function addLinearBackwardWeight<Size extends RowSize>(
   const { dy_NM, x_NK, chunkStart_9, partials, shape, dyWidth = shape.columnCount } = options;
   plan.add(kernelOf(commands.gpu, LINEAR_BACKWARD_WEIGHT), {
     bindings: { dy_NM, x_NK, chunk_start: chunkStart_9, partials },
-    launch: () => ({
+    launch: ({ rowCount }) => ({
+      sizes: { [CHUNK_ROWS]: rowCount },
       params: {
         width4: shape.width / 4,
         column_count: shape.columnCount,

@@ -7,7 +7,7 @@ import onlineSoftmax from "#shaders/online_softmax.wgsl" with { type: "text" };
 import productBlock from "#shaders/product_block.wgsl" with { type: "text" };
 import productRows from "#shaders/product_rows.wgsl" with { type: "text" };
 import type { Commands, Plan } from "../gpu/commands.ts";
-import type { KernelSpec } from "../gpu/kernel.ts";
+import { type KernelSpec, loop, MAX_ITERATIONS } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
 import { addGradientReduce } from "./clip_adam.ts";
 import { addLinearBackwardInput, addLinearBackwardWeight } from "./linear.ts";
@@ -22,6 +22,7 @@ import {
   productKernel,
   ROW_CHUNKS,
   ROW_LANES,
+  rowProductIterations,
   type RowSize,
 } from "./operands.ts";
 
@@ -33,13 +34,19 @@ const HEAD_PARAMS = [
   ["inverse_temperature", "f32"],
 ] as const;
 
+/** Iterations for one block of 16 entries: their addresses, their biases, and the product. */
+function blockIterations(width4: number): number {
+  return rowProductIterations(width4) + loop(4);
+}
+
 export const LOGPROB_FORWARD: KernelSpec = {
   name: "logprob_forward",
   wgsl: logprobForward,
   shared: [productBlock, productRows, onlineSoftmax],
-  params: HEAD_PARAMS,
+  params: [...HEAD_PARAMS, ["first_entry", "u32"], ["entry_count", "u32"]],
   bindings: [operandInput("h_ND"), operandInput("w"), input("target_N"), output("segments")],
   overrides: ["LANES"],
+  iterations: (of) => loop(of("entry_count") / 16, blockIterations(of("width4"))),
 };
 
 export const LOGPROB_MERGE: KernelSpec = {
@@ -49,6 +56,7 @@ export const LOGPROB_MERGE: KernelSpec = {
   params: [["row_count", "u32"], ["segment_count", "u32"]],
   bindings: [input("segments"), output("result_N4")],
   overrides: ["LANES"],
+  iterations: (of) => loop(of("segment_count") - 1),
 };
 
 export const LOGPROB_BACKWARD: KernelSpec = {
@@ -65,6 +73,7 @@ export const LOGPROB_BACKWARD: KernelSpec = {
     operandOutput("dz_NC"),
   ],
   overrides: ["LANES"],
+  iterations: (of) => rowProductIterations(of("width4")),
 };
 
 /** Vocabulary entries of one segment, `SEGMENT` in logprob_forward.wgsl: it decides the bits of log-probs. */
@@ -105,6 +114,16 @@ function headParams(shape: HeadShape, size: LogprobSize): Record<string, number>
   };
 }
 
+/**
+ * Entries of a segment that one dispatch of logprob_forward takes, a multiple of 16: as few dispatches as loops allow, of equal
+ * shares. An online softmax is serial, so that cuts change no bit.
+ */
+export function entriesPerDispatch({ width, vocabSize }: Omit<HeadShape, "weightOffset">): number {
+  const blocks = Math.ceil(Math.min(vocabSize, SEGMENT_ENTRIES) / 16);
+  const most = Math.max(1, Math.floor((MAX_ITERATIONS - 1) / (1 + blockIterations(width / 4))));
+  return 16 * Math.ceil(blocks / Math.ceil(blocks / most));
+}
+
 /** Adds result_N4 = (log π(target), entropy, lse, 0) per row to a plan. */
 export function addLogprobForward<Size extends LogprobSize>(
   commands: Commands,
@@ -120,17 +139,20 @@ export function addLogprobForward<Size extends LogprobSize>(
   },
 ): void {
   const { h_ND, w, target_N, segments, result_N4, shape } = options;
-  const count = segmentCount(shape.vocabSize);
-  plan.add(productKernel(commands.gpu, LOGPROB_FORWARD), {
-    bindings: { h_ND, w, target_N, segments },
-    launch: (size) => ({
-      params: headParams(shape, size),
-      workgroups: [
-        productGroups(commands.gpu, { rowCount: size.rowCount, columnCount: 16 })[0],
-        count,
-      ],
-    }),
-  });
+  const entryCount = entriesPerDispatch(shape);
+  const segmentEnd = Math.min(shape.vocabSize, SEGMENT_ENTRIES);
+  for (let first = 0; first < segmentEnd; first += entryCount) {
+    plan.add(productKernel(commands.gpu, LOGPROB_FORWARD), {
+      bindings: { h_ND, w, target_N, segments },
+      launch: (size) => ({
+        params: { ...headParams(shape, size), first_entry: first, entry_count: entryCount },
+        workgroups: [
+          productGroups(commands.gpu, { rowCount: size.rowCount, columnCount: 16 })[0],
+          segmentCount(shape.vocabSize),
+        ],
+      }),
+    });
+  }
   addLogprobMerge(commands, plan, { segments, result_N4, vocabSize: shape.vocabSize });
 }
 

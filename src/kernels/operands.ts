@@ -1,9 +1,10 @@
 /** What every kernel shares on the host side: operand accessors, row products, workgroup sizes and binding shorthands. */
 import operandBuffer from "#shaders/operand_buffer.wgsl" with { type: "text" };
+import grid from "#shaders/grid.wgsl" with { type: "text" };
 import operandTexture from "#shaders/operand_texture.wgsl" with { type: "text" };
 import type { Gpu } from "../gpu/device.ts";
 import { compileKernel } from "../gpu/device.ts";
-import type { BindingSpec, Kernel, KernelSpec } from "../gpu/kernel.ts";
+import { type BindingSpec, type Kernel, type KernelSpec, loop } from "../gpu/kernel.ts";
 
 /**
  * A kernel with its default overrides and constants, or with those given; compiled at most once per device. Names that the
@@ -55,6 +56,9 @@ export interface RowSize {
   readonly rowCount: number;
 }
 
+/** Rows of one chunk at most, which a launch states: all scored rows may lie in one. */
+export const CHUNK_ROWS = "chunk_rows";
+
 /** Chunks into which sums over rows are cut. It decides the bits of gradients and must never depend on the adapter. */
 export const ROW_CHUNKS = 8;
 
@@ -82,6 +86,28 @@ export function chunkStarts(rowCount: number, row_R?: Uint32Array): Uint32Array<
 /** Workgroups of `lanes` invocations that give at least `count` invocations. */
 export function groupsOf(count: number, lanes: number): number {
   return Math.ceil(count / lanes);
+}
+
+/** Workgroups in one row of the grid, `GRID_GROUPS` in shaders/grid.wgsl. */
+export const GRID_GROUPS = 32768;
+
+/** What kernels with `grid_place` share. */
+export const GRID: string = grid;
+
+/** Workgroups of at least `count` invocations of a kernel with `grid_place`: in rows, where one dimension is too short. */
+export function gridGroups(count: number, lanes: number): readonly [number, number] {
+  const groups = groupsOf(count, lanes);
+  return groups <= GRID_GROUPS ? [groups, 1] : [GRID_GROUPS, groupsOf(groups, GRID_GROUPS)];
+}
+
+/** Iterations of a product over rows of 4·`width4` columns: of `set_columns`, then of `accumulate_rows`. */
+export function rowProductIterations(width4: number): number {
+  return loop(16) + loop(width4);
+}
+
+/** Iterations of `accumulate_outputs` in shaders/product_outputs.wgsl. */
+export function outputProductIterations(columnCount: number): number {
+  return loop(Math.ceil(columnCount / 4));
 }
 
 /** A kernel made of shaders/product_block.wgsl, with the adapter's block of rows and lanes. */

@@ -25,6 +25,7 @@ export const POLICY_LOSS: KernelSpec = {
     output("dresult_N2"),
   ],
   overrides: ["LANES"],
+  iterations: () => 0,
 };
 
 /** What the loss is made of; the same record as the reference's `PolicyLossOptions`. */

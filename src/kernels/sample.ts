@@ -8,12 +8,16 @@ import productRows from "#shaders/product_rows.wgsl" with { type: "text" };
 import random from "#shaders/random.wgsl" with { type: "text" };
 import rolloutAdvance from "#shaders/rollout_advance.wgsl" with { type: "text" };
 import rolloutDecode from "#shaders/rollout_decode.wgsl" with { type: "text" };
+import rolloutSoftmax from "#shaders/rollout_softmax.wgsl" with { type: "text" };
 import rotary from "#shaders/rotary.wgsl" with { type: "text" };
 import sampling from "#shaders/sampling.wgsl" with { type: "text" };
 import slots from "#shaders/slots.wgsl" with { type: "text" };
 import sumOfParts from "#shaders/sum_of_parts.wgsl" with { type: "text" };
-import type { KernelSpec } from "../gpu/kernel.ts";
-import { input, operandInput, output } from "./operands.ts";
+import { type KernelSpec, loop, type SizeOf } from "../gpu/kernel.ts";
+import { headIterations, keyIterations } from "./attention.ts";
+import { layernormIterations } from "./layernorm.ts";
+import { SEGMENT_ENTRIES, segmentCount } from "./logprob.ts";
+import { input, operandInput, output, rowProductIterations } from "./operands.ts";
 
 /** Parameters of the slot machine, shared by both decoders. */
 const SLOT_PARAMS = [
@@ -79,7 +83,45 @@ export const ROLLOUT_DECODE: KernelSpec = {
     "SCRATCH4",
     "MEMORY4",
   ],
+  iterations: decodeIterations,
 };
+
+/** Of `call_column` in slots.wgsl: valid calls, token by token. */
+function callIterations(of: SizeOf): number {
+  return loop(of("call_count"), loop(of("max_call_tokens")));
+}
+
+/** Of one token of rollout_decode.wgsl in the busiest lane, function by function, times the tokens of a dispatch. */
+function decodeIterations(of: SizeOf): number {
+  const [lanes, width4, feed4, heads] = ["LANES", "WIDTH4", "FEED4", "HEADS"].map(of);
+  const shared = (units: number, inner = 0) => loop(Math.ceil(units / lanes), inner);
+  const product = (columns: number, inner4: number) =>
+    shared(SLOT_BLOCKS * Math.ceil(columns / 16), rowProductIterations(inner4));
+  const normalize = shared(WORKGROUP_SLOTS, layernormIterations(width4));
+  const attend = 2 * headIterations(of) + keyIterations(of, of("max_positions"));
+  const layer = 2 * normalize + product(12 * width4, width4) +
+    shared(WORKGROUP_SLOTS * heads, attend) + product(4 * width4, width4) +
+    product(4 * feed4, width4) + product(4 * width4, feed4);
+  const order = shared(WORKGROUP_SLOTS, loop(WORKGROUP_SLOTS)) + loop(WORKGROUP_SLOTS);
+  const advance = shared(WORKGROUP_SLOTS, 2 * loop(of("VOCAB")) + callIterations(of));
+  const token = order + shared(WORKGROUP_SLOTS * width4) + loop(of("LAYERS"), layer) + normalize +
+    product(of("VOCAB"), width4) + advance;
+  return loop(of("token_count"), token) + 2 * shared(WORKGROUP_SLOTS);
+}
+
+/** The log-sum-exp of each segment of a slot's logits: what ROLLOUT_ADVANCE draws from. */
+export const ROLLOUT_SOFTMAX: KernelSpec = {
+  name: "rollout_softmax",
+  wgsl: rolloutSoftmax,
+  shared: [onlineSoftmax, sampling],
+  params: [["slot_count", "u32"], ["vocab_size", "u32"], ["inverse_temperature", "f32"]],
+  bindings: [input("logits_SV"), output("segments")],
+  overrides: ["LANES"],
+  iterations: () => loop(SEGMENT_ENTRIES),
+};
+
+/** Segments that are scanned in one run, `RUN_SEGMENTS` in rollout_advance.wgsl. */
+export const RUN_SEGMENTS = 16;
 
 export const ROLLOUT_ADVANCE: KernelSpec = {
   name: "rollout_advance",
@@ -96,6 +138,7 @@ export const ROLLOUT_ADVANCE: KernelSpec = {
   ],
   bindings: [
     input("logits_SV"),
+    input("segments"),
     output("slots"),
     output("token_S4"),
     input("gym"),
@@ -104,12 +147,20 @@ export const ROLLOUT_ADVANCE: KernelSpec = {
     output("records"),
   ],
   overrides: ["LANES"],
+  iterations: (of) => {
+    const vocabSize = of("vocab_size");
+    const segments = segmentCount(vocabSize);
+    return loop(segments) + loop(segments / RUN_SEGMENTS + 1, loop(RUN_SEGMENTS)) +
+      loop(Math.min(vocabSize, RUN_SEGMENTS * SEGMENT_ENTRIES)) + callIterations(of);
+  },
 };
 
 /** Episodes that one workgroup of the fused decoder plays at a time, `SLOTS` in rollout_decode.wgsl. */
 export const WORKGROUP_SLOTS = 8;
+/** Blocks of rows that those are, at the default `BLOCK_ROWS`. */
+const SLOT_BLOCKS = 2;
 /** 32-bit words of one `Slot` in slots.wgsl. */
-export const SLOT_WORDS = 17;
+export const SLOT_WORDS = 9;
 /** Where the fields of a slot lie, in words. */
 export const SLOT_FIELD = {
   status: 0,
@@ -121,7 +172,6 @@ export const SLOT_FIELD = {
   turns: 6,
   state: 7,
   callLength: 8,
-  call: 9,
 } as const;
 /** Values of a slot's status. */
 export const SLOT_STATUS = { empty: 0, running: 1, waiting: 2, done: 3 } as const;

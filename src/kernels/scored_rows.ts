@@ -5,7 +5,8 @@ import type { Commands, Plan } from "../gpu/commands.ts";
 import type { KernelSpec } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
 import {
-  groupsOf,
+  GRID,
+  gridGroups,
   input,
   kernelOf,
   operandInput,
@@ -18,7 +19,7 @@ import {
 export const SCORED_ROWS_FORWARD: KernelSpec = {
   name: "scored_rows_forward",
   wgsl: scoredRowsForward,
-  shared: [],
+  shared: [GRID],
   params: [["row_count", "u32"], ["width4", "u32"]],
   bindings: [
     input("row_R"),
@@ -28,12 +29,13 @@ export const SCORED_ROWS_FORWARD: KernelSpec = {
     operandOutput("o_RD"),
   ],
   overrides: ["LANES"],
+  iterations: () => 0,
 };
 
 export const SCORED_ROWS_BACKWARD: KernelSpec = {
   name: "scored_rows_backward",
   wgsl: scoredRowsBackward,
-  shared: [],
+  shared: [GRID],
   params: [["row_count", "u32"], ["width4", "u32"]],
   bindings: [
     input("place_N"),
@@ -43,6 +45,7 @@ export const SCORED_ROWS_BACKWARD: KernelSpec = {
     output("do_ND"),
   ],
   overrides: ["LANES"],
+  iterations: () => 0,
 };
 
 /** What a replay of passes over scored rows needs. */
@@ -89,7 +92,7 @@ export function addScoredRowsForward<Size extends ScoredSize>(
     bindings,
     launch: ({ scoredCount }) => ({
       params: { row_count: scoredCount, width4 },
-      workgroups: [groupsOf(scoredCount * width4, ROW_LANES)],
+      workgroups: gridGroups(scoredCount * width4, ROW_LANES),
     }),
   });
 }
@@ -114,7 +117,7 @@ export function addScoredRowsBackward<Size extends ScoredSize>(
     bindings,
     launch: ({ rowCount }) => ({
       params: { row_count: rowCount, width4 },
-      workgroups: [groupsOf(rowCount * width4, ROW_LANES)],
+      workgroups: gridGroups(rowCount * width4, ROW_LANES),
     }),
   });
 }

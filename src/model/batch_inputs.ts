@@ -92,6 +92,13 @@ export function createBatchInputs(
   };
 }
 
+/** Tokens of the longest episode of a batch. */
+export function longestEpisode({ rowCount, token_N4 }: LearnerBatch): number {
+  let longest = 0;
+  for (let n = 0; n < rowCount; n++) longest = Math.max(longest, (token_N4[4 * n + 1] ?? 0) + 1);
+  return longest;
+}
+
 /** All rows of a batch. */
 export function allRows(rowCount: number): Uint32Array<ArrayBuffer> {
   return Uint32Array.from({ length: rowCount }, (_, row) => row);

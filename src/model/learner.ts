@@ -13,6 +13,7 @@ import {
   type BatchInputs,
   createBatchInputs,
   type LearnerBatch,
+  longestEpisode,
   spreadRecords,
   weightedRows,
   writeBatch,
@@ -101,7 +102,7 @@ export class Learner {
 
   /**
    * Allocates all memory and prepares all passes.
-   * @throws {RangeError} When a tensor exceeds the device's limits.
+   * @throws {UserError} When a tensor or a loop exceeds the device's limits.
    */
   constructor(commands: Commands, parameters: Parameters, options: LearnerOptions) {
     const { capacity, maxPositions, queueLength = 2 } = options;
@@ -130,6 +131,20 @@ export class Learner {
     }));
     this.#queueLimit = queueLength;
     this.#plans = this.#preparePlans();
+    this.#checkPlans();
+  }
+
+  /** Refuses a capacity whose largest batch could not be computed to its end, before anything is. */
+  #checkPlans(): void {
+    const { capacity } = this.workspace;
+    const size = { rowCount: capacity, scoredCount: capacity, temperature: 1, accumulate: false };
+    try {
+      this.commands.check(this.#plans.forward, size);
+      this.commands.check(this.#plans.backward, size);
+    } catch (error) {
+      this.destroy();
+      throw error;
+    }
   }
 
   /** Results come back late where a batch takes long: the host hears nothing, not even Ctrl-C, while it waits for them. */
@@ -175,7 +190,7 @@ export class Learner {
    * @param options.objective_N4 (advantage, weight, mean weight, old log-prob) per row; needed for a loss only.
    * @param options.row_R The rows to score, ascending, at least one; by default those with a weight in the objective, and
    * all without one. No other row has a log-prob or a part in the loss.
-   * @throws {RangeError} When the batch exceeds the capacity or more batches are queued than the learner was made for.
+   * @throws {RangeError} When the batch or an episode exceeds the capacity or more batches are queued than the learner was made for.
    */
   load(
     batch: LearnerBatch,
@@ -189,6 +204,12 @@ export class Learner {
     if (rowCount > workspace.capacity) {
       throw new RangeError(
         `Cannot load a batch of ${rowCount} tokens: the learner holds ${workspace.capacity}; split the batch`,
+      );
+    }
+    const length = longestEpisode(batch);
+    if (length > workspace.maxPositions) {
+      throw new RangeError(
+        `Cannot load an episode of ${length} tokens: the learner holds ${workspace.maxPositions}`,
       );
     }
     const upload = this.#uploads[this.#usedUploads];

@@ -80,6 +80,7 @@ function addAttentionPart<Size extends RowSize>(
     o_ND: a.o_ND,
     lse_NH: a.lse_NH,
     shape: config,
+    maxPositions: workspace.maxPositions,
   });
 }
 

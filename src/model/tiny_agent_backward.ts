@@ -125,6 +125,7 @@ function addAttentionPartBackward<Size extends BackwardSize>(
     angles_TK: workspace.angles_TK,
     dqkv_N3D,
     shape: config,
+    maxPositions: workspace.maxPositions,
   });
   addLinearBackwardWeight(commands, plan, {
     ...weights,

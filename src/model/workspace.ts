@@ -1,5 +1,6 @@
 /** Device memory of one model shape for up to `capacity` packed tokens: inputs, activations, gradients. */
 import type { Commands } from "../gpu/commands.ts";
+import { MAX_ITERATIONS } from "../gpu/kernel.ts";
 import {
   createRowOperand,
   createTensor,
@@ -11,7 +12,7 @@ import {
 import { headPartialBytes, segmentCount, tileWidth } from "../kernels/logprob.ts";
 import { normBlockCount } from "../kernels/clip_adam.ts";
 import { ROW_CHUNKS } from "../kernels/operands.ts";
-import { attentionIterations, rotaryAngles } from "../kernels/attention.ts";
+import { rotaryAngles } from "../kernels/attention.ts";
 import { type ModelConfig, parameterLayout } from "./config.ts";
 import { type BatchInputs, createBatchInputs } from "./batch_inputs.ts";
 import { createFlat } from "./parameters.ts";
@@ -142,39 +143,25 @@ function createBlock(make: Allocator, config: ModelConfig, layer: number): Block
 }
 
 /**
- * Loop iterations that one invocation may run on a software adapter. Mesa ends loops after 65,535 without a word, counted
- * over all loops of a shader, and what they compute is cut off; other adapters have no such end.
+ * The most rows that one pass over the model can take on a device: what is larger must be cut. A tensor's rows must fit a
+ * binding, and on software adapters the embedding's gradient adds up all rows of a token in one loop.
  */
-const MAX_SOFTWARE_ITERATIONS = 50_000;
-
-/** Refuses sizes at which a software adapter would silently compute something else. */
-function checkIterations(
-  commands: Commands,
-  config: ModelConfig,
-  { capacity, maxPositions }: { readonly capacity: number; readonly maxPositions: number },
-): void {
-  if (!commands.gpu.adapter.isSoftware) return;
-  const attention = attentionIterations(config, maxPositions);
-  if (attention > MAX_SOFTWARE_ITERATIONS) {
-    throw new RangeError(
-      `Cannot attend over ${maxPositions} tokens with heads of ${
-        config.width / config.headCount
-      }: ` +
-        `${attention} loop iterations exceed the ${MAX_SOFTWARE_ITERATIONS} of a software adapter; use shorter episodes`,
-    );
-  }
-  // The embedding's gradient adds up all rows of a token, which may be the whole batch.
-  if (capacity > MAX_SOFTWARE_ITERATIONS) {
-    throw new RangeError(
-      `Cannot hold ${capacity} tokens: a software adapter allows batches of ${MAX_SOFTWARE_ITERATIONS}; split the batch`,
-    );
-  }
+export function maxBatchRows({ gpu }: Commands, config: ModelConfig): number {
+  const { width, feedForwardWidth, vocabSize } = config;
+  const widest = Math.max(
+    3 * width,
+    feedForwardWidth,
+    tileWidth(vocabSize),
+    4 * segmentCount(vocabSize),
+  );
+  const rows = Math.floor(gpu.device.limits.maxStorageBufferBindingSize / (4 * widest));
+  return gpu.adapter.isSoftware ? Math.min(rows, MAX_ITERATIONS - 1) : rows;
 }
 
 /**
  * Allocates memory for batches of up to `capacity` tokens in episodes of up to `maxPositions`.
  * @param options.isTraining False shares one block's activations among all layers: enough for a forward.
- * @throws {RangeError} When a tensor exceeds the device's limits, or a loop those of a software adapter.
+ * @throws {UserError} When a tensor exceeds the device's limits.
  */
 export function createWorkspace(
   commands: Commands,
@@ -187,7 +174,6 @@ export function createWorkspace(
 ): Workspace {
   const { capacity, maxPositions, isTraining } = options;
   const { width, vocabSize, layerCount, headCount } = config;
-  checkIterations(commands, config, options);
   const make = allocator(commands, capacity);
   const angles = rotaryAngles(width / headCount, maxPositions);
   const angles_TK = createTensor(commands.gpu.device, {
@@ -220,7 +206,7 @@ export function createWorkspace(
 
 /**
  * Allocates memory for the backward pass.
- * @throws {RangeError} When a tensor exceeds the device's limits.
+ * @throws {UserError} When a tensor exceeds the device's limits.
  */
 export function createGradientWorkspace(
   commands: Commands,

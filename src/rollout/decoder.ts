@@ -3,16 +3,31 @@
  * its own position of a key-value cache. Small models run in one fused kernel, larger ones layer by layer; both give the
  * bits of the training forward. What ends a call and what answers it is in shaders/slots.wgsl.
  */
-import type { Commands, Plan } from "../gpu/commands.ts";
-import { createTensor, destroy, roundUp, type Tensor } from "../gpu/tensor.ts";
+import { type Commands, iterationsOf, type Plan } from "../gpu/commands.ts";
+import { MAX_ITERATIONS } from "../gpu/kernel.ts";
+import {
+  createTensor,
+  destroy,
+  OFFSET_ALIGNMENT_BYTES,
+  roundUp,
+  type Tensor,
+} from "../gpu/tensor.ts";
 import { rotaryAngles } from "../kernels/attention.ts";
 import { addLinearForward } from "../kernels/linear.ts";
+import { segmentCount } from "../kernels/logprob.ts";
 import { groupsOf, kernelOf } from "../kernels/operands.ts";
-import { ROLLOUT_ADVANCE, ROLLOUT_DECODE, SLOT_WORDS, WORKGROUP_SLOTS } from "../kernels/sample.ts";
+import {
+  ROLLOUT_ADVANCE,
+  ROLLOUT_DECODE,
+  ROLLOUT_SOFTMAX,
+  SLOT_WORDS,
+  WORKGROUP_SLOTS,
+} from "../kernels/sample.ts";
 import type { ModelConfig } from "../model/config.ts";
 import type { Parameters } from "../model/parameters.ts";
 import { addDecodeLayers } from "../model/tiny_agent_decode.ts";
 import { createWorkspace, destroyWorkspace, type Workspace } from "../model/workspace.ts";
+import { type DecodeRequest, slotParams } from "./decode_request.ts";
 
 /** How a decoder is laid out. None of it changes a bit of what is sampled. */
 export interface DecoderOptions {
@@ -24,44 +39,6 @@ export interface DecoderOptions {
   readonly kind?: "fused" | "layered";
   /** Invocations of a workgroup of the fused kernel (default the adapter's tuning). */
   readonly lanes?: number;
-}
-
-/** The tables of a gym, as the slot machine reads them. */
-export interface GymTables {
-  /** Rows, then transitions, then start states. */
-  readonly words: Uint32Array<ArrayBuffer>;
-  /** Words of a row: a count and its tokens. */
-  readonly rowWords: number;
-  /** The first prompt's row; one a task. */
-  readonly promptRow: number;
-  /** The first valid call's row. */
-  readonly callRow: number;
-  /** Valid calls. */
-  readonly callCount: number;
-  /** Words before the transitions [state, calls + 1]. */
-  readonly transitionOffset: number;
-  /** Words before the start states. */
-  readonly startOffset: number;
-}
-
-/** What is played, and by which random numbers. */
-export interface DecodeRequest {
-  /** The gym. */
-  readonly tables: GymTables;
-  /** True lets the compiled gym answer on the device, false leaves slots waiting for the host. */
-  readonly isResident: boolean;
-  /** (task, random id) of each episode, u32 [B, 2]. */
-  readonly episodes_B2: Uint32Array<ArrayBuffer>;
-  /** Key of the random numbers. */
-  readonly key: readonly [number, number];
-  /** Divides the logits; above 0. */
-  readonly temperature: number;
-  /** Calls in an episode. */
-  readonly maxTurns: number;
-  /** The token that ends a call. */
-  readonly callEnd: number;
-  /** Tokens after which a call ends anyway. */
-  readonly maxCallTokens: number;
 }
 
 /** The widest model whose 8 slots fit the default 16 KiB of workgroup memory. */
@@ -78,30 +55,10 @@ function memoryVec4(config: ModelConfig): number {
   return WORKGROUP_SLOTS * (2 * config.width / 4 + scratchVec4(config));
 }
 
-/**
- * Loop iterations that one invocation may run in a dispatch. Mesa 22.3 silently ends loops after 65,535 iterations per
- * invocation, counted over all loops of a shader; real GPUs have watchdogs.
- */
-const ITERATION_BUDGET = 45000;
+/** Tokens that one dispatch of the fused decoder plays at most; fewer where its loops would be too long. */
 const MAX_TOKENS_PER_DISPATCH = 16;
-
-/** Tokens that one dispatch of the fused decoder may play within the iteration budget. */
-export function tokensPerDispatch(
-  config: ModelConfig,
-  options: { readonly maxPositions: number; readonly lanes: number },
-): number {
-  const { width, feedForwardWidth, headCount, layerCount, vocabSize } = config;
-  const { maxPositions, lanes } = options;
-  const headVec4 = width / headCount / 4;
-  const perKey = headVec4 === 4 ? 1 : 1 + 2 * headVec4;
-  const product = (columns: number, inner: number) =>
-    Math.ceil(2 * Math.ceil(columns / 16) / lanes) * (inner / 4 + 44);
-  const layer = product(3 * width, width) + product(width, width) +
-    product(feedForwardWidth, width) + product(width, feedForwardWidth) + 2 * 3 * width / 4 +
-    Math.ceil(WORKGROUP_SLOTS * headCount / lanes) * (maxPositions * perKey + 3 * headVec4);
-  const perToken = layerCount * layer + product(vocabSize, width) + 2 * vocabSize + width + 100;
-  return Math.max(1, Math.min(MAX_TOKENS_PER_DISPATCH, Math.floor(ITERATION_BUDGET / perToken)));
-}
+/** The default of `override LANES` in rollout_softmax and rollout_advance. */
+const ADVANCE_LANES = 8;
 
 interface TokenSize {
   readonly request: DecodeRequest;
@@ -142,22 +99,24 @@ export class Decoder {
    * @throws {RangeError} When a fused decoder is asked for a model that does not fit, or limits are exceeded.
    */
   constructor(commands: Commands, parameters: Parameters, options: DecoderOptions) {
+    this.commands = commands;
+    this.parameters = parameters;
     const { config } = parameters;
     const { tuning } = commands.gpu;
     const { maxPositions, slotCount = tuning.slotCount, lanes = tuning.decoderLanes } = options;
+    this.maxPositions = maxPositions;
+    this.#lanes = lanes;
     const fits = fitsFusedDecoder(config);
-    this.kind = options.kind ?? (fits ? "fused" : "layered");
+    const isShort = this.#decodeIterations({ token_count: 1, call_count: 0, max_call_tokens: 0 }) <=
+      MAX_ITERATIONS;
+    this.kind = options.kind ?? (fits && isShort ? "fused" : "layered");
     if (this.kind === "fused" && !fits) {
       throw new RangeError(
         `Cannot decode width ${config.width} and vocabulary ${config.vocabSize} in the fused kernel: ` +
           "8 slots exceed 16 KiB of workgroup memory; use the layered decoder",
       );
     }
-    this.commands = commands;
-    this.parameters = parameters;
     this.slotCount = roundUp(slotCount, WORKGROUP_SLOTS);
-    this.maxPositions = maxPositions;
-    this.#lanes = lanes;
     this.#buffers = this.#createBuffers();
   }
 
@@ -181,6 +140,12 @@ export class Decoder {
     };
   }
 
+  /** Episodes that one rollout may hold: their records are one tensor. */
+  get maxEpisodes(): number {
+    const { maxStorageBufferBindingSize } = this.commands.gpu.device.limits;
+    return Math.floor(maxStorageBufferBindingSize / (8 * (this.maxPositions + 1)));
+  }
+
   /** The device's records, [B, maxPositions + 1] of two words; valid until the next `begin`. */
   get records(): Tensor {
     if (!this.#inputs) throw new RangeError("Cannot read records: no rollout has begun");
@@ -198,7 +163,10 @@ export class Decoder {
     return this.#inputs.gym;
   }
 
-  /** Records the start of a rollout: empty slots, a full queue. */
+  /**
+   * Records the start of a rollout: empty slots, a full queue.
+   * @throws {UserError} When the adapter could not run a token's loops to their end.
+   */
   begin(request: DecodeRequest): void {
     const { commands } = this;
     const { slots, queue } = this.#buffers;
@@ -208,6 +176,7 @@ export class Decoder {
       episodes: request.episodes_B2.byteLength,
       records: episodeCount * (this.maxPositions + 1) * 8,
     });
+    if (this.#plans) commands.check(this.#plans.token, this.#size(request, 1));
     commands.submit();
     commands.write(inputs.gym, request.tables.words);
     commands.write(inputs.episodes, request.episodes_B2);
@@ -219,7 +188,7 @@ export class Decoder {
     if (!this.#plans) throw new RangeError("Cannot play: no rollout has begun");
     if (this.#plans.start) this.commands.replay(this.#plans.start, this.#size(request, 1));
     if (this.kind === "fused") {
-      const times = Math.ceil(tokens / this.#tokensPerDispatch());
+      const times = Math.ceil(tokens / this.#tokensPerDispatch(request));
       this.commands.replay(this.#plans.token, this.#size(request, times));
     } else {
       for (let i = 0; i < tokens; i++) {
@@ -232,11 +201,19 @@ export class Decoder {
     return { request, times, rowCount: this.slotCount };
   }
 
-  #tokensPerDispatch(): number {
-    return tokensPerDispatch(this.parameters.config, {
-      maxPositions: this.maxPositions,
-      lanes: this.#lanes,
-    });
+  /** Iterations of a dispatch of the fused kernel, from those of its parameters that are given. */
+  #decodeIterations(params: Readonly<Record<string, number>>): number {
+    const kernel = { spec: ROLLOUT_DECODE, overrides: this.#overrides() };
+    return iterationsOf(kernel, { params: { max_positions: this.maxPositions, ...params } });
+  }
+
+  #tokensPerDispatch(request: DecodeRequest): number {
+    const params = slotParams(request);
+    let tokens = MAX_TOKENS_PER_DISPATCH;
+    while (
+      tokens > 1 && this.#decodeIterations({ ...params, token_count: tokens }) > MAX_ITERATIONS
+    ) tokens--;
+    return tokens;
   }
 
   /** Buffers for this rollout; they and the plans over them are made again only when they must grow. */
@@ -249,7 +226,12 @@ export class Decoder {
     const { device } = this.commands.gpu;
     this.commands.submit();
     if (known) Object.values(known).forEach(destroy);
-    const grown = (size: number) => 2 ** Math.ceil(Math.log2(size));
+    const { maxStorageBufferBindingSize: limit } = device.limits;
+    const grown = (size: number) =>
+      Math.max(
+        size,
+        Math.min(2 ** Math.ceil(Math.log2(size)), limit - limit % OFFSET_ALIGNMENT_BYTES),
+      );
     this.#inputs = {
       gym: createTensor(device, { label: "gym", sizeBytes: grown(bytes.gym) }),
       episodes: createTensor(device, { label: "episodes", sizeBytes: grown(bytes.episodes) }),
@@ -266,12 +248,11 @@ export class Decoder {
     return { slots, queue, ...inputs };
   }
 
-  #fusedPlan() {
-    const { commands, parameters: { config, layout, operand: w } } = this;
+  /** What the fused kernel is compiled with. */
+  #overrides(): Readonly<Record<string, number>> {
+    const { config } = this.parameters;
     const { width, feedForwardWidth, headCount, layerCount, vocabSize } = config;
-    const [cache] = this.#buffers.caches;
-    if (!cache) throw new RangeError("Cannot plan: the decoder has no cache");
-    const overrides = {
+    return {
       LANES: this.#lanes,
       WIDTH4: width / 4,
       FEED4: feedForwardWidth / 4,
@@ -282,13 +263,19 @@ export class Decoder {
       SCRATCH4: scratchVec4(config),
       MEMORY4: memoryVec4(config),
     };
+  }
+
+  #fusedPlan() {
+    const { commands, parameters: { config: { width, headCount }, layout, operand: w } } = this;
+    const [cache] = this.#buffers.caches;
+    if (!cache) throw new RangeError("Cannot plan: the decoder has no cache");
     const token = commands.plan<TokenSize>();
-    token.add(kernelOf(commands.gpu, ROLLOUT_DECODE, overrides), {
+    token.add(kernelOf(commands.gpu, ROLLOUT_DECODE, this.#overrides()), {
       bindings: { w, cache, angles_TK: this.#buffers.angles_TK, ...this.#slotBindings() },
       launch: ({ request, times }) => ({
         params: {
           ...slotParams(request),
-          token_count: this.#tokensPerDispatch(),
+          token_count: this.#tokensPerDispatch(request),
           max_positions: this.maxPositions,
           scale: 1 / Math.sqrt(width / headCount),
           head_offset4: layout.head / 4,
@@ -316,8 +303,9 @@ export class Decoder {
       }),
     };
     const { workspace, logits } = this.#layers;
+    const drawn = { token_S4: workspace.inputs.token_N4, segments: workspace.segments, logits };
     const start = commands.plan<TokenSize>();
-    this.#addAdvance(start, { token_S4: workspace.inputs.token_N4, logits, isStart: true });
+    this.#addAdvance(start, { ...drawn, isStart: true });
     const token = commands.plan<TokenSize>();
     addDecodeLayers(commands, token, {
       parameters: this.parameters,
@@ -331,17 +319,41 @@ export class Decoder {
       y_NM: logits,
       shape: { width: config.width, columnCount: config.vocabSize, weightOffset: layout.head },
     });
-    this.#addAdvance(token, { token_S4: workspace.inputs.token_N4, logits, isStart: false });
+    this.#addSoftmax(token, drawn);
+    this.#addAdvance(token, { ...drawn, isStart: false });
     return { start, token };
+  }
+
+  #addSoftmax(
+    plan: Plan<TokenSize>,
+    { segments, logits }: { readonly segments: Tensor; readonly logits: Tensor },
+  ): void {
+    const { slotCount, parameters: { config: { vocabSize } } } = this;
+    plan.add(kernelOf(this.commands.gpu, ROLLOUT_SOFTMAX), {
+      bindings: { logits_SV: logits, segments },
+      launch: ({ request }) => ({
+        params: {
+          slot_count: slotCount,
+          vocab_size: vocabSize,
+          inverse_temperature: 1 / request.temperature,
+        },
+        workgroups: [groupsOf(slotCount, ADVANCE_LANES), segmentCount(vocabSize)],
+      }),
+    });
   }
 
   #addAdvance(
     plan: Plan<TokenSize>,
-    options: { readonly token_S4: Tensor; readonly logits: Tensor; readonly isStart: boolean },
+    options: {
+      readonly token_S4: Tensor;
+      readonly logits: Tensor;
+      readonly segments: Tensor;
+      readonly isStart: boolean;
+    },
   ): void {
-    const { token_S4, logits, isStart } = options;
+    const { token_S4, logits, segments, isStart } = options;
     plan.add(kernelOf(this.commands.gpu, ROLLOUT_ADVANCE), {
-      bindings: { logits_SV: logits, token_S4, ...this.#slotBindings() },
+      bindings: { logits_SV: logits, segments, token_S4, ...this.#slotBindings() },
       launch: ({ request }) => ({
         params: {
           ...slotParams(request),
@@ -350,7 +362,7 @@ export class Decoder {
           start: Number(isStart),
           max_positions: this.maxPositions,
         },
-        workgroups: [groupsOf(this.slotCount, 8)],
+        workgroups: [groupsOf(this.slotCount, ADVANCE_LANES)],
       }),
     });
   }
@@ -364,24 +376,4 @@ export class Decoder {
       destroy(this.#layers.logits);
     }
   }
-}
-
-function slotParams(request: DecodeRequest): Record<string, number> {
-  const { tables, key, maxTurns, callEnd, maxCallTokens } = request;
-  return {
-    episode_count: request.episodes_B2.length / 2,
-    inverse_temperature: 1 / request.temperature,
-    key0: key[0],
-    key1: key[1],
-    resident: Number(request.isResident),
-    max_turns: maxTurns,
-    call_end: callEnd,
-    max_call_tokens: maxCallTokens,
-    row_words: tables.rowWords,
-    prompt_row: tables.promptRow,
-    call_row: tables.callRow,
-    call_count: tables.callCount,
-    transition_offset: tables.transitionOffset,
-    start_offset: tables.startOffset,
-  };
 }

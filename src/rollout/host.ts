@@ -3,9 +3,10 @@ import { sequenceKey } from "../core/rng.ts";
 import type { Environment, EpisodeInfo } from "../gym/environment.ts";
 import { OWNER } from "../core/owner.ts";
 import { SLOT_FIELD, SLOT_STATUS, SLOT_WORDS } from "../kernels/sample.ts";
-import type { Decoder, DecodeRequest } from "./decoder.ts";
+import type { DecodeRequest } from "./decode_request.ts";
+import type { Decoder } from "./decoder.ts";
 import { packEpisodeIds, type RolloutRequest } from "./resident.ts";
-import { readRecord, type Trajectory } from "./trajectory.ts";
+import { readRecord, TOKEN_BITS, type Trajectory } from "./trajectory.ts";
 
 /** A rollout in environments of the caller's. */
 export interface HostRequest<Info extends EpisodeInfo> extends RolloutRequest {
@@ -18,6 +19,13 @@ interface Ending<Info extends EpisodeInfo> {
   readonly length: number;
   readonly reward: number;
   readonly info: Info;
+}
+
+/** What the device has recorded of the episodes that are played (see `readRecord`). */
+interface PlayingRecords {
+  /** The first of them. */
+  readonly begin: number;
+  readonly words: Uint32Array<ArrayBuffer>;
 }
 
 /** The host's side of the slots: their words, their environments, and the queue of episodes. */
@@ -94,13 +102,34 @@ class HostSlots<Info extends EpisodeInfo> {
     return steps;
   }
 
+  /** The episodes that are played now, from the first to behind the last. */
+  get playing(): { readonly begin: number; readonly end: number } {
+    let begin = this.endings.length, end = 0;
+    for (let slot = 0; slot < this.#environments.length; slot++) {
+      if (this.#get(slot, "status") !== SLOT_STATUS.running) continue;
+      begin = Math.min(begin, this.#get(slot, "episode"));
+      end = Math.max(end, this.#get(slot, "episode") + 1);
+    }
+    return { begin, end };
+  }
+
+  /** The call that a slot waits for an answer to: the last tokens of its episode's record. */
+  #call(slot: number, records: PlayingRecords): number[] {
+    const length = this.#get(slot, "callLength");
+    const episodeWords = 2 * (this.#limit + 1);
+    const end = (this.#get(slot, "episode") - records.begin) * episodeWords +
+      2 * (this.#get(slot, "position") + 1);
+    return Array.from(
+      { length },
+      (_, i) => (records.words[end - 2 * (length - i)] ?? 0) & TOKEN_BITS,
+    );
+  }
+
   /** Answers every waiting call; an environment that fails fails the rollout. */
-  async answer(): Promise<void> {
+  async answer(records: PlayingRecords): Promise<void> {
     for (const [slot, environment] of this.#environments.entries()) {
       if (this.#get(slot, "status") !== SLOT_STATUS.waiting) continue;
-      const start = slot * SLOT_WORDS + SLOT_FIELD.call;
-      const call = Array.from(this.words.subarray(start, start + this.#get(slot, "callLength")));
-      const { observation, done } = await environment.step(call);
+      const { observation, done } = await environment.step(this.#call(slot, records));
       const length = this.#get(slot, "position") + 1;
       if (done) {
         this.endings[this.#get(slot, "episode")] = {
@@ -176,20 +205,25 @@ export async function rolloutHost<Info extends EpisodeInfo>(
     maxCallTokens: spec.maxCallTokens,
   };
   const firstTokens = tasks_B.map((task) => createEnvironment().reset(task)[0] ?? 0);
+  const rowBytes = (maxPositions + 1) * 8;
   decoder.begin(decode);
   commands.submit();
   while (slots.isRunning) {
     commands.write(decoder.slots, slots.words);
     commands.write(decoder.gym, slots.rows);
     decoder.play(decode, slots.stepsToCall(spec.maxCallTokens));
-    const [bytes] = await commands.read([{
-      tensor: decoder.slots,
-      sizeBytes: slotCount * SLOT_WORDS * 4,
-    }]);
-    slots.words.set(new Uint32Array(bytes ?? new ArrayBuffer(0)));
-    await slots.answer();
+    const { begin, end } = slots.playing;
+    const [slotBytes, recordBytes] = await commands.read([
+      { tensor: decoder.slots, sizeBytes: slotCount * SLOT_WORDS * 4 },
+      {
+        tensor: decoder.records,
+        offsetBytes: begin * rowBytes,
+        sizeBytes: (end - begin) * rowBytes,
+      },
+    ]);
+    slots.words.set(new Uint32Array(slotBytes ?? new ArrayBuffer(0)));
+    await slots.answer({ begin, words: new Uint32Array(recordBytes ?? new ArrayBuffer(0)) });
   }
-  const rowBytes = (maxPositions + 1) * 8;
   const [bytes] = await commands.read([{
     tensor: decoder.records,
     sizeBytes: tasks_B.length * rowBytes,

@@ -12,7 +12,8 @@ import {
   splitCalls,
 } from "../gym/episode_info.ts";
 import { SLOT_FIELD, SLOT_STATUS, SLOT_WORDS } from "../kernels/sample.ts";
-import type { Decoder, DecodeRequest, GymTables } from "./decoder.ts";
+import type { DecodeRequest, GymTables } from "./decode_request.ts";
+import type { Decoder } from "./decoder.ts";
 import { readRecord, type RecordedTokens, type Trajectory } from "./trajectory.ts";
 
 /** What every rollout says about its episodes. */
@@ -136,7 +137,7 @@ async function playToEnd(decoder: Decoder, request: DecodeRequest): Promise<Arra
 }
 
 /**
- * Plays episodes in the compiled gym, wholly on the device.
+ * Plays episodes in the compiled gym, wholly on the device; more than its records can hold at once one part after the other.
  * @returns One trajectory an episode, in the order of the request.
  * @throws {RangeError} When the request is empty or an episode could outgrow the decoder; {Error} when the device ends an
  * episode elsewhere than the table.
@@ -145,15 +146,36 @@ export async function rolloutResident(
   decoder: Decoder,
   request: ResidentRequest,
 ): Promise<Trajectory<BugFixInfo>[]> {
-  const { gym, tasks_B, maxTurns, reward, temperature = 1 } = request;
+  const { gym, tasks_B, maxTurns } = request;
   if (tasks_B.length === 0) throw new RangeError("Cannot roll out: the request holds no episode");
-  const spec = bugFixSpec(gym.taskNames.length, maxTurns);
-  if (spec.maxEpisodeTokens > decoder.maxPositions) {
+  const { maxEpisodeTokens } = bugFixSpec(gym.taskNames.length, maxTurns);
+  if (maxEpisodeTokens > decoder.maxPositions) {
     throw new RangeError(
-      `Cannot roll out ${maxTurns} turns: an episode may have ${spec.maxEpisodeTokens} tokens, ` +
+      `Cannot roll out ${maxTurns} turns: an episode may have ${maxEpisodeTokens} tokens, ` +
         `the decoder holds ${decoder.maxPositions}`,
     );
   }
+  const randomIds_B = request.randomIds_B ?? tasks_B.map((_, b) => b);
+  const parts: Trajectory<BugFixInfo>[][] = [];
+  for (let begin = 0; begin < tasks_B.length; begin += decoder.maxEpisodes) {
+    const end = begin + decoder.maxEpisodes;
+    parts.push(
+      await playPart(decoder, {
+        ...request,
+        tasks_B: tasks_B.slice(begin, end),
+        randomIds_B: randomIds_B.slice(begin, end),
+      }),
+    );
+  }
+  return parts.flat();
+}
+
+async function playPart(
+  decoder: Decoder,
+  request: ResidentRequest,
+): Promise<Trajectory<BugFixInfo>[]> {
+  const { gym, tasks_B, maxTurns, reward, temperature = 1 } = request;
+  const spec = bugFixSpec(gym.taskNames.length, maxTurns);
   const decode: DecodeRequest = {
     tables: packGym(gym),
     isResident: true,

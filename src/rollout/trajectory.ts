@@ -18,6 +18,9 @@ export interface Trajectory<Info extends EpisodeInfo = EpisodeInfo> {
 /** The tokens of an episode, before its environment has said what they are worth. */
 export type RecordedTokens = Pick<Trajectory, "ids" | "owners" | "logps">;
 
+/** The bits of a record's first word that hold the token; its owner is above them. */
+export const TOKEN_BITS = 0xffffff;
+
 /**
  * Reads one episode from the decoder's records (see shaders/slots.wgsl).
  * @param records_T2 (id | owner << 24, log-prob bits) of each position, then (length, turns).
@@ -35,7 +38,7 @@ export function readRecord(
   const logps = new Float32Array(length);
   for (let t = 0; t < length; t++) {
     const word = records_T2[2 * t] ?? 0;
-    ids[t] = word & 0xffffff;
+    ids[t] = word & TOKEN_BITS;
     owners[t] = word >>> 24;
     logps[t] = bits[2 * t + 1] ?? 0;
   }

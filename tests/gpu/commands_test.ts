@@ -4,7 +4,8 @@ import { runInNewContext } from "node:vm";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { Commands, type Launch, type Plan } from "../../src/gpu/commands.ts";
 import type { Gpu } from "../../src/gpu/device.ts";
-import type { KernelSpec } from "../../src/gpu/kernel.ts";
+import { UserError } from "../../src/core/errors.ts";
+import { type KernelSpec, MAX_ITERATIONS } from "../../src/gpu/kernel.ts";
 import { createRowOperand, createTensor, destroy, slice } from "../../src/gpu/tensor.ts";
 import { input, kernelOf, output } from "../../src/kernels/operands.ts";
 import { gpuTest, testGpu } from "./gpu_test_device.ts";
@@ -24,6 +25,7 @@ fn add_scaled(@builtin(global_invocation_id) id: vec3u) {
   params: [["count", "u32"], ["scale", "f32"]],
   bindings: [input("x"), output("y")],
   overrides: [],
+  iterations: (of) => of("turns"),
 };
 
 interface Size {
@@ -46,6 +48,7 @@ async function prepare() {
     launch: ({ scale, launch }) => ({
       params: { count: COUNT, scale },
       workgroups: [2],
+      sizes: { turns: 0 },
       ...launch,
     }),
   });
@@ -116,7 +119,51 @@ gpuTest("Commands.write() refuses data that does not fit, with both sizes", asyn
 gpuTest("Commands.replay() refuses more workgroups than a dimension may have", async () => {
   const { commands, plan } = await prepare();
   const replay = () => commands.replay(plan, { scale: 1, launch: { workgroups: [1, 65536] } });
-  assertThrows(replay, RangeError, "Cannot dispatch add_scaled: 1×65536×1 workgroups");
+  assertThrows(replay, UserError, "Cannot dispatch add_scaled: 1×65536×1 workgroups");
+});
+
+gpuTest("Commands.replay() refuses loops that a software adapter would cut off", async () => {
+  const { gpu, x, y } = await prepare();
+  const planOn = (isSoftware: boolean) => {
+    const commands = new Commands({ ...gpu, adapter: { ...gpu.adapter, isSoftware } });
+    const plan = commands.plan<number>().add(kernelOf(gpu, ADD_SCALED), {
+      bindings: { x, y },
+      launch: (turns) => ({
+        params: { count: 0, scale: 0 },
+        workgroups: [1],
+        ...(turns > 0 && { sizes: { turns } }),
+      }),
+    });
+    return { commands, plan };
+  };
+  const software = planOn(true), hardware = planOn(false);
+  const sentence = `add_scaled: one invocation would run ${MAX_ITERATIONS + 1} loop iterations`;
+  for (const run of ["check", "replay"] as const) {
+    const { commands, plan } = software;
+    commands[run](plan, MAX_ITERATIONS);
+    assertThrows(() => commands[run](plan, MAX_ITERATIONS + 1), UserError, sentence);
+    assertThrows(() => commands[run](plan, NaN), TypeError, "depend on turns");
+    hardware.commands[run](hardware.plan, MAX_ITERATIONS + 1);
+  }
+  await software.commands.read([{ tensor: y, sizeBytes: 4 }]);
+  await hardware.commands.read([{ tensor: y, sizeBytes: 4 }]);
+});
+
+gpuTest("Commands.replay() takes a plan that is longer than its uniform memory", async () => {
+  const { gpu, commands, x, y, read } = await prepare();
+  const plan = commands.plan<undefined>();
+  for (let i = 0; i < 4100; i++) {
+    plan.add(kernelOf(gpu, ADD_SCALED), {
+      bindings: { x, y },
+      launch: () => ({
+        params: { count: COUNT, scale: i % 2 === 0 ? 2 : -1 },
+        sizes: { turns: 0 },
+        workgroups: [2],
+      }),
+    });
+  }
+  commands.replay(plan, undefined);
+  assertEquals(await read(), X.map((x) => 2050 * x));
 });
 
 gpuTest("Plan.add() refuses a binding that is missing", async () => {
@@ -132,14 +179,14 @@ gpuTest(
     const { device } = await testGpu();
     const limit = device.limits.maxStorageBufferBindingSize;
     const create = () => createTensor(device, { label: "huge", sizeBytes: limit + 256 });
-    assertThrows(create, RangeError, `one binding holds at most ${limit}`);
+    assertThrows(create, UserError, `one binding holds at most ${limit}`);
     const tensor = createTensor(device, { label: "small", sizeBytes: 512 });
     assertEquals(slice(tensor, 256, 256).offsetBytes, 256);
     assertThrows(() => slice(tensor, 4, 256), RangeError, "multiples of 256");
     assertThrows(() => slice(tensor, 256, 512), RangeError, "bytes 256..768 of 512");
     destroy(tensor);
     const shape = { label: "wide", rowCount: 8, width4: 10000, memory: "texture" as const };
-    assertThrows(() => createRowOperand(device, shape), RangeError, "10000×8 exceeds the limit");
+    assertThrows(() => createRowOperand(device, shape), UserError, "10000×8 exceeds the limit");
   },
 );
 

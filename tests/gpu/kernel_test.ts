@@ -133,6 +133,7 @@ const SPEC: KernelSpec = {
   params: [["count", "u32"]],
   bindings: [],
   overrides: [],
+  iterations: () => 0,
 };
 
 Deno.test("packParams() refuses missing parameters and what is no 32-bit integer", () => {

@@ -38,7 +38,7 @@ const MISTAKES = [
   [
     "loops of 60000 steps end",
     "step < params.loop_count;",
-    "step < min(params.loop_count, 59999u);",
+    "step + 1u < params.loop_count;",
   ],
 ] as const;
 

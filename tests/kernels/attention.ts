@@ -167,6 +167,7 @@ function probabilityError(size: AttentionCase, { score, scoreTerms }: Measures):
 export function compareAttentionForward(size: AttentionCase): Compare {
   const { width, headCount, valueOffset = 0 } = size;
   const { qkv_N3D, token_N4, rowCount, options, shape } = inputs(size);
+  const maxPositions = Math.max(...size.lengths);
   const expected = attentionForward(qkv_N3D, options);
   const bound = probabilityError(size, measure(size)) * (1 + valueOffset);
   return (gpu) =>
@@ -179,6 +180,7 @@ export function compareAttentionForward(size: AttentionCase): Compare {
           o_ND,
           lse_NH: run.empty(rowCount * headCount),
           shape,
+          maxPositions,
         }));
       const actual = await run.readRows(o_ND, rowCount, width);
       return [{ name: "o_ND", actual, expected, bound }];
@@ -207,7 +209,8 @@ export function compareAttentionBackward(size: AttentionCase): Compare {
       const token = run.tensor(token_N4);
       const o_ND = run.rows(N, D), dqkv_N3D = run.rows(N, 3 * D);
       const lse_NH = run.empty(N * H), delta_NH = run.empty(N * H);
-      const forward = { qkv_N3D: qkv, token_N4: token, o_ND, lse_NH, shape };
+      const sizes = { shape, maxPositions: longest };
+      const forward = { qkv_N3D: qkv, token_N4: token, o_ND, lse_NH, ...sizes };
       run.replay({ rowCount: N }, (commands, plan) => {
         addAttentionForward(commands, plan, forward);
         addAttentionBackward(commands, plan, {
@@ -239,6 +242,7 @@ export function compareAttentionDecode(size: AttentionCase): Compare {
           o_ND: packed_ND,
           lse_NH: run.empty(rowCount * headCount),
           shape,
+          maxPositions: length,
         }));
       const expected = await run.readRows(packed_ND, rowCount, D);
       const cache = run.empty(B * (length + 1) * 2 * D);

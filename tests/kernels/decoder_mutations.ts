@@ -19,4 +19,11 @@ export const DECODER_MUTATIONS: readonly Mutation[] = [
     to: "slot.position)).x",
     compare: compareDecoder("layered"),
   },
+  {
+    mistake: "the layered decoder leaves the last token out of its softmax",
+    spec: sample.ROLLOUT_SOFTMAX,
+    from: "params.vocab_size));",
+    to: "params.vocab_size - 1u));",
+    compare: compareDecoder("layered"),
+  },
 ];

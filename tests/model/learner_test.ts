@@ -1,10 +1,20 @@
 /** Tests of src/model/learner.ts: the determinism contract, accumulation, weights that are not finite, refusals. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import type { OperandMemory } from "../../src/gpu/kernel.ts";
+import { UserError } from "../../src/core/errors.ts";
+import { Commands } from "../../src/gpu/commands.ts";
+import { MAX_ITERATIONS, type OperandMemory } from "../../src/gpu/kernel.ts";
 import { allRows } from "../../src/model/batch_inputs.ts";
-import { TINY_AGENT } from "../../src/model/config.ts";
-import type { Learner } from "../../src/model/learner.ts";
-import { hashWeights, readParameters, writeParameters } from "../../src/model/parameters.ts";
+import { type ModelConfig, TINY_AGENT } from "../../src/model/config.ts";
+import { Learner, type LearnerOptions } from "../../src/model/learner.ts";
+import {
+  createParameters,
+  destroyParameters,
+  hashWeights,
+  initialValues,
+  readParameters,
+  writeParameters,
+} from "../../src/model/parameters.ts";
+import { maxBatchRows } from "../../src/model/workspace.ts";
 import { globalNorm } from "../../src/reference/clip_adam.ts";
 import type { GradientTask } from "../../src/rl/gradient.ts";
 import { type PackedBatch, packEpisodes } from "../../src/rollout/batch.ts";
@@ -181,12 +191,53 @@ gpuTest(
   },
 );
 
+gpuTest("Learner refuses sizes at which a software adapter would cut loops off", async () => {
+  const gpu = await testGpu();
+  const narrow = { ...TINY_AGENT, width: 16, headCount: 1, feedForwardWidth: 16, layerCount: 1 };
+  const wide = { ...narrow, width: 128, headCount: 1 };
+  const create = (isSoftware: boolean, config: ModelConfig, sizes: LearnerOptions) => {
+    const commands = new Commands({ ...gpu, adapter: { ...gpu.adapter, isSoftware } });
+    const parameters = createParameters(commands, config, initialValues(config, 1));
+    try {
+      new Learner(commands, parameters, sizes).destroy();
+    } finally {
+      destroyParameters(parameters);
+    }
+  };
+  const cases = [
+    [
+      wide,
+      { capacity: 2000, maxPositions: 1200 },
+      "attention_forward: one invocation would run 80",
+    ],
+    [narrow, { capacity: 70_000, maxPositions: 60_000 }, "attention_forward: one invocation"],
+    [narrow, { capacity: 60_000, maxPositions: 8 }, "would run 60001 loop iterations"],
+  ] as const;
+  for (const [config, sizes, sentence] of cases) {
+    assertThrows(() => create(true, config, sizes), UserError, sentence);
+    create(false, config, sizes);
+  }
+  create(true, wide, { capacity: 2000, maxPositions: 800 });
+  const commands = new Commands(gpu);
+  assertEquals(maxBatchRows(commands, TINY_AGENT), MAX_ITERATIONS - 1);
+  create(true, narrow, { capacity: maxBatchRows(commands, narrow), maxPositions: 8 });
+  const large = { ...TINY_AGENT, vocabSize: 151_936, feedForwardWidth: 8192 };
+  assertEquals(maxBatchRows(commands, large), 128 * 2 ** 20 / (4 * 8192));
+});
+
 gpuTest("Learner refuses batches that it was not made for", async () => {
   const sizes = { capacity: 8, maxPositions: 8 };
   await withLearner(await testGpu(), sizes, async (learner) => {
     const load = (length: number) =>
       learner.load(packEpisodes([new Array(length).fill(1)], { vocabSize }));
     assertThrows(() => load(9), RangeError, "a batch of 9 tokens: the learner holds 8");
+    const long = { ...packEpisodes([new Array(8).fill(1)], { vocabSize }) };
+    long.token_N4[4 * 7 + 1] = 8;
+    assertThrows(
+      () => learner.load(long),
+      RangeError,
+      "an episode of 9 tokens: the learner holds 8",
+    );
     load(8);
     load(7);
     assertThrows(() => load(6), RangeError, "more than 2 batches");

@@ -2,7 +2,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { STREAM } from "../../src/core/rng.ts";
 import { Commands } from "../../src/gpu/commands.ts";
-import type { Environment, EpisodeInfo } from "../../src/gym/environment.ts";
 import { parameterLayout, TINY_AGENT } from "../../src/model/config.ts";
 import {
   createParameters,
@@ -14,22 +13,13 @@ import { Decoder } from "../../src/rollout/decoder.ts";
 import { rolloutHost } from "../../src/rollout/host.ts";
 import { scoreEpisodes } from "../../src/rollout/score.ts";
 import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
+import { OneToken } from "./one_token.ts";
 
-const PROMPT = 17;
 const BATCH = 4096;
 const BATCHES = 25; // 102,400 draws.
 
 /** The bias takes these tokens' probability away: the first one, one inside, and the last one, on which rounding would fall. */
 const IMPOSSIBLE = [0, 23, 59];
-
-/** One token of prompt, one token of call. */
-class OneToken implements Environment<EpisodeInfo> {
-  readonly spec = { callEnd: 3, maxCallTokens: 1, maxTurns: 1, maxEpisodeTokens: 2, taskCount: 1 };
-  reset = () => [PROMPT];
-  step = () => ({ observation: [], done: true });
-  reward = () => 0;
-  info = () => ({ task: "draw", turns: 1, malformed: 0, stop: "drawn", calls: [] });
-}
 
 function modelWithImpossibleTokens(commands: Commands): Parameters {
   const weights_W = initialValues(TINY_AGENT, 5);
@@ -45,7 +35,7 @@ async function probabilities(
   temperature: number,
 ): Promise<number[]> {
   const { logits_NV = new Float32Array() } = await scoreEpisodes(commands, parameters, {
-    ids_B: [[PROMPT]],
+    ids_B: [new OneToken().reset()],
     temperature: 1,
     withLogits: true,
   });
