@@ -1,5 +1,6 @@
 /** Tables of measurements: texts to the left, numbers to the right, under a header. */
 import { escapeControls } from "../src/core/sentence.ts";
+import { largest } from "../src/core/statistics.ts";
 
 /**
  * Lays out columns.
@@ -15,7 +16,7 @@ export function formatColumns(
   const lines = [header.map((name) => name.trim()), ...rows].map((line) =>
     line.map(escapeControls)
   );
-  const widths = header.map((_, column) => Math.max(...lines.map((line) => line[column].length)));
+  const widths = header.map((_, column) => largest(lines.map((line) => line[column].length)));
   return lines.map((line) =>
     line.map((text, column) =>
       header[column].startsWith(" ") ? text.padStart(widths[column]) : text.padEnd(widths[column])

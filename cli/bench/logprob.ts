@@ -2,7 +2,7 @@
 import type { LogprobDocument } from "../../src/bench/documents.ts";
 import { z } from "zod";
 import { UserError } from "../../src/core/errors.ts";
-import { median } from "../../src/core/statistics.ts";
+import { largest, median, smallest } from "../../src/core/statistics.ts";
 import type { Commands } from "../../src/gpu/commands.ts";
 import {
   type CheckedPath,
@@ -138,7 +138,7 @@ async function measureCase(
       onRound(round);
       fusedTimings.push(await fused.run());
       if (unfused) unfusedTimings.push(await unfused.run());
-      const fastest = Math.min(...answers.map(([first]) => first?.ms ?? Infinity));
+      const fastest = smallest(answers.map(([first]) => first?.ms ?? Infinity));
       for (const [p, peer] of peers.entries()) {
         const firstMs = answers[p][0]?.ms ?? 0;
         if (firstMs > Math.max(HOPELESS.ms, HOPELESS.ratio * fastest)) continue;
@@ -199,7 +199,7 @@ function formatCases(
   flags: BenchFlags,
 ): string[] {
   const { rowCount, width } = LOGPROB_BENCH;
-  const most = Math.max(...results.map(({ fused }) => fused.workspaceBytes));
+  const most = largest(results.map(({ fused }) => fused.workspaceBytes));
   const verdict = most <= FUSED_BYTES_BAR ? "holds" : "does not hold";
   const ratios = results.flatMap(({ vocabSize, ratio }) =>
     ratio === null ? [] : [`${ratio.toFixed(2)} at V=${grouped(vocabSize)}`]

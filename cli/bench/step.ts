@@ -1,5 +1,5 @@
 /** `agentrl bench step`: whole steps, runs and rollouts, beside a peer program that times the same cases. */
-import { median } from "../../src/core/statistics.ts";
+import { median, smallest } from "../../src/core/statistics.ts";
 import type { Commands } from "../../src/gpu/commands.ts";
 import { type CaseTiming, prepareStepBench, type StepCase } from "../../src/bench/step.ts";
 import { Peer } from "../../src/bench/peer.ts";
@@ -18,7 +18,7 @@ interface CaseResult {
 /** Medians over the rounds; the peer's faster number of threads counts. */
 function summarize(ours: readonly number[], peers: readonly (readonly number[])[]): CaseResult {
   const oursMs = median(ours);
-  const peerMs = peers.length === 0 ? null : Math.min(...peers.map((times) => median(times)));
+  const peerMs = peers.length === 0 ? null : smallest(peers.map((times) => median(times)));
   return { oursMs, peerMs, ratio: peerMs === null ? null : oursMs / peerMs };
 }
 

@@ -1,4 +1,5 @@
 /** `agentrl grad`: a loss over a batch file, its gradient, and the weights after Adam steps on it. */
+import { largest } from "../../src/core/statistics.ts";
 import { UserError } from "../../src/core/errors.ts";
 import { Learner } from "../../src/model/learner.ts";
 import { createParameters, readParameters, toTensors } from "../../src/model/parameters.ts";
@@ -88,7 +89,7 @@ export const command = defineCommand({
 
     const commands = await openCommands(flags);
     const parameters = createParameters(commands, config, weights_W);
-    const maxPositions = Math.max(...batch.length_B);
+    const maxPositions = largest(batch.length_B);
     const capacity = Math.max(maxPositions, Math.min(batch.rowCount, CAPACITY));
     const learner = new Learner(commands, parameters, { capacity, maxPositions });
     const result = await accumulateGradient(learner, task);

@@ -1,4 +1,5 @@
 /** The roofline: operations and bytes that rollouts and updates cannot do without, and the least time that they take. */
+import { largest } from "../core/statistics.ts";
 import { type ModelConfig, parameterLayout } from "../model/config.ts";
 import { type BatchFacts, type DispatchParams, kernelWork } from "./kernel_work.ts";
 import type { Peak } from "./peak.ts";
@@ -73,7 +74,7 @@ export function rolloutWork(
   const { width, layerCount, vocabSize } = config;
   const rowCount = sumOver(length_B, (length) => length - 1);
   const pairCount = sumOver(length_B, (length) => (length - 1) * length / 2);
-  const positions = Math.max(...length_B) - 1;
+  const positions = largest(length_B) - 1;
   const weights = parameterLayout(config).parameterCount - vocabSize * width;
   // Reads pair a token with those before it, writes with itself: together one for each pair.
   const cacheBytes = layerCount * 2 * width * 4 * pairCount;

@@ -1,6 +1,6 @@
 /** The benchmark of training steps: the trainer's own step, split into its phases. */
 import { randomSequence, STREAM } from "../core/rng.ts";
-import { median } from "../core/statistics.ts";
+import { largest, median } from "../core/statistics.ts";
 import { timeOnDevice, type Timer } from "../gpu/timing.ts";
 import { compileGym } from "../gym/compiled.ts";
 import { openGym } from "../gym/gym.ts";
@@ -83,7 +83,7 @@ async function timeUpdate(
   for (const episodes of stages.split(batch, { config, random })) {
     const ids_B = episodes.map((b) => batch.trajectories[b].ids);
     const { columnCount } = batch.packed;
-    const longest = Math.max(...ids_B.map(({ length }) => length));
+    const longest = largest(ids_B.map(({ length }) => length));
     const packed = packEpisodes(ids_B, { vocabSize, padColumns: columnCount - (longest - 1) });
     const weight_N = gridToRows(packed, gridRows(batch.policyMask_BC, episodes, columnCount));
     // Rows of (advantage, weight, mean weight, old log-prob): only which have a weight changes the cost.

@@ -153,3 +153,27 @@ export function growthExponent(sizes_N: readonly number[], values_N: readonly nu
   const spread = x_N.reduce((sum, x) => sum + (x - centerX) ** 2, 0);
   return x_N.reduce((sum, x, n) => sum + (x - centerX) * (at(y_N, n) - centerY), 0) / spread;
 }
+
+/**
+ * The largest value. `Math.max(...values)` would overflow the stack at some 120,000 of them.
+ *
+ * @param values_N Any number of values.
+ * @returns Their maximum; NaN where one is NaN, −∞ where there is none.
+ */
+export function largest(values_N: Iterable<number>): number {
+  let found = -Infinity;
+  for (const value of values_N) found = Math.max(found, value); // Math.max hands on NaN.
+  return found;
+}
+
+/**
+ * The smallest value, as {@linkcode largest}.
+ *
+ * @param values_N Any number of values.
+ * @returns Their minimum; NaN where one is NaN, ∞ where there is none.
+ */
+export function smallest(values_N: Iterable<number>): number {
+  let found = Infinity;
+  for (const value of values_N) found = Math.min(found, value);
+  return found;
+}

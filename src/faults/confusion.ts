@@ -1,4 +1,5 @@
 /** How good triage is: the true causes of many runs against what it ranks first, as counts and as a table. */
+import { largest } from "../core/statistics.ts";
 import type { FaultName } from "./faults.ts";
 import type { TriageReport } from "./triage.ts";
 
@@ -78,7 +79,7 @@ export function confusionTable(rows: readonly ConfusionRow[]): string[] {
     ]),
   ];
   const isNumber = [false, true, false, true, true];
-  const widths = isNumber.map((_, column) => Math.max(...cells.map((row) => row[column].length)));
+  const widths = isNumber.map((_, column) => largest(cells.map((row) => row[column].length)));
   const line = (row: readonly string[]) => `| ${row.join(" | ")} |`;
   const [header = "", ...body] = cells.map((row) =>
     line(

@@ -1,4 +1,5 @@
 /** The pinned healthy runs: the metrics of three training seeds of the default GRPO run, against which other runs are held. */
+import { largest, smallest } from "../core/statistics.ts";
 import data from "./healthy_reference.json" with { type: "json" };
 import {
   metricSeries,
@@ -86,7 +87,7 @@ export function healthyRange(
     return found ? [found.value] : [];
   });
   if (values.length === 0) return undefined;
-  return { low: Math.min(...values), high: Math.max(...values) };
+  return { low: smallest(values), high: largest(values) };
 }
 
 /** Lowest and highest value over the seeds of each statistic that describes a run. */

@@ -1,5 +1,5 @@
 /** What each run of the catalogue must show, as data: the signature by which its failure is known. */
-import { mean } from "../core/statistics.ts";
+import { largest, mean, smallest } from "../core/statistics.ts";
 import type { CatalogueName } from "./catalogue.ts";
 import { METRICS } from "../rl/metric_dictionary.ts";
 import type { MetricName, MetricsRow } from "../rl/metrics.ts";
@@ -71,7 +71,7 @@ export const SIGNATURES: readonly Signature[] = [
     run: "healthy",
     claim: "logp_gap exactly 0 at every step",
     test: (run) => ({
-      measured: `largest ${show(Math.max(...valuesOf(run, "logp_gap_max")))}, held-out ${
+      measured: `largest ${show(largest(valuesOf(run, "logp_gap_max")))}, held-out ${
         show(run.heldOut)
       }`,
       holds: valuesOf(run, "logp_gap_max").every((gap) => gap === 0),
@@ -82,7 +82,7 @@ export const SIGNATURES: readonly Signature[] = [
     control: "healthy",
     claim: "logp_gap > 1 from step 0; first grad_norm at least 2 × healthy",
     test: (run, control) => {
-      const gap = Math.min(...valuesOf(run, "logp_gap"));
+      const gap = smallest(valuesOf(run, "logp_gap"));
       const ratio = run.first("grad_norm") / control.first("grad_norm");
       return {
         measured: `smallest gap ${show(gap)}, grad_norm × ${show(ratio)}`,
@@ -94,9 +94,9 @@ export const SIGNATURES: readonly Signature[] = [
     run: "stale_old_logp",
     claim: "clip_frac 0 and ratios 1 exactly at every step",
     test: (run) => ({
-      measured: `clip_frac ≤ ${show(Math.max(...valuesOf(run, "clip_frac")))}, ratios ${
-        Math.min(...valuesOf(run, "ratio_min"))
-      } to ${Math.max(...valuesOf(run, "ratio_max"))}`,
+      measured: `clip_frac ≤ ${show(largest(valuesOf(run, "clip_frac")))}, ratios ${
+        smallest(valuesOf(run, "ratio_min"))
+      } to ${largest(valuesOf(run, "ratio_max"))}`,
       holds: run.rows.every(({ clip_frac, ratio_min, ratio_max }) =>
         clip_frac === 0 && ratio_min === 1 && ratio_max === 1
       ),
@@ -157,7 +157,7 @@ export const SIGNATURES: readonly Signature[] = [
           reward === control.rows[i]?.reward && grad_norm === control.rows[i]?.grad_norm
         ).length;
       return {
-        measured: `kl_ref ≤ ${show(Math.max(...valuesOf(run, "kl_ref")))}, ` +
+        measured: `kl_ref ≤ ${show(largest(valuesOf(run, "kl_ref")))}, ` +
           `${equal} of ${run.rows.length} steps equal`,
         holds: equal === run.rows.length && valuesOf(run, "kl_ref").every((kl) => kl === 0),
       };
@@ -204,7 +204,7 @@ export const SIGNATURES: readonly Signature[] = [
     test: (run) => {
       const [first, ...later] = valuesOf(run, "logp_gap");
       return {
-        measured: `${show(first)}, then at least ${show(Math.min(...later))}`,
+        measured: `${show(first)}, then at least ${show(smallest(later))}`,
         holds: first === 0 && later.every((gap) => gap > 0),
       };
     },

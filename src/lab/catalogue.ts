@@ -1,5 +1,5 @@
 /** Experiment `catalogue`: ten failures and their relatives, each a run beside the healthy run that it is compared with. */
-import { median } from "../core/statistics.ts";
+import { largest, median, smallest } from "../core/statistics.ts";
 import {
   CATALOGUE,
   CATALOGUE_NAMES,
@@ -129,7 +129,7 @@ function healthyTable(rows: readonly MetricsRow[]): ResultTable {
   const ours = (name: MetricName): Cell[] => {
     const values = rows.map((row) => row[name]).filter((value) => value !== undefined);
     const [first = null, last = null] = [values[0], values.at(-1)];
-    return [first, last, Math.min(...values), median(values), Math.max(...values)];
+    return [first, last, smallest(values), median(values), largest(values)];
   };
   return {
     title: `the healthy run, ${rows.length} steps`,

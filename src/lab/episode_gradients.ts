@@ -5,6 +5,7 @@
  * A gradient here is Σ_t w[b, t] ∇ log π(token t of episode b). Its weights w are a [B, C] grid that is 0 outside the
  * policy's tokens; with w = the policy mask it is the score ∇ log p(τ) of the episode.
  */
+import { largest } from "../core/statistics.ts";
 import type { Commands } from "../gpu/commands.ts";
 import { Learner } from "../model/learner.ts";
 import { createParameters, destroyParameters, type Parameters } from "../model/parameters.ts";
@@ -57,7 +58,7 @@ export class EpisodeGradients {
 
   /** @throws {RangeError} When an episode exceeds what the device can hold. */
   constructor(commands: Commands, weights_W: Weights, batch: TrainBatch) {
-    const longest = Math.max(...batch.packed.length_B);
+    const longest = largest(batch.packed.length_B);
     this.#batch = batch;
     this.#parameters = createParameters(commands, TINY_AGENT, weights_W);
     this.#single = new Learner(commands, this.#parameters, {
@@ -110,7 +111,7 @@ export class EpisodeGradients {
     const { columnCount } = all;
     const chosen = episodes ?? trajectories.map((_, b) => b);
     const ids = chosen.map((b) => trajectories[b].ids);
-    const longest = Math.max(...ids.map(({ length }) => length));
+    const longest = largest(ids.map(({ length }) => length));
     const packed = packEpisodes(ids, {
       vocabSize: TINY_AGENT.vocabSize,
       padColumns: columnCount - (longest - 1),

@@ -1,4 +1,5 @@
 /** Experiment `rerun_spread`: how far an exact rerun, a rerun from nudged weights and another seed move the first steps. */
+import { largest } from "../core/statistics.ts";
 import { randomSequence, STREAM } from "../core/rng.ts";
 import { catalogueConfig } from "../faults/catalogue.ts";
 import { faultyStages } from "../faults/faults.ts";
@@ -48,7 +49,7 @@ export function rerunDistance(run: readonly MetricsRow[], rerun: readonly Metric
   return {
     identicalSteps: identicalSteps(run, rerun),
     equalRewards: run.filter(({ reward }, i) => reward === rerun[i]?.reward).length,
-    gradNormDifference: Math.max(...differences),
+    gradNormDifference: largest(differences),
   };
 }
 

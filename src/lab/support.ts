@@ -1,4 +1,5 @@
 /** Experiment `support`: where the gradient enters, and where it flows. */
+import { largest } from "../core/statistics.ts";
 import type { Commands } from "../gpu/commands.ts";
 import { OWNER } from "../core/owner.ts";
 import { tileWidth } from "../kernels/logprob.ts";
@@ -40,7 +41,7 @@ export async function rowGradients(
   const parameters = createParameters(commands, TINY_AGENT, weights_W);
   const learner = new Learner(commands, parameters, {
     capacity: rowCount,
-    maxPositions: Math.max(...packed.length_B),
+    maxPositions: largest(packed.length_B),
   });
   const shape = { episodeCount, columnCount };
   learner.load(packed, {

@@ -1,4 +1,5 @@
 /** Base agents: TinyAgent behaviour-cloned on well-formed but unskilled play, the point from which reinforcement learning starts. */
+import { largest } from "../core/statistics.ts";
 import { randomSequence, STREAM } from "../core/rng.ts";
 import type { Commands } from "../gpu/commands.ts";
 import { CompiledEnvironment, type CompiledGym } from "../gym/compiled.ts";
@@ -140,7 +141,7 @@ export async function cloneBehaviour(
 ): Promise<Float32Array<ArrayBuffer>> {
   const { demonstrations, seed, steps = CLONING.steps, onProgress } = options;
   if (demonstrations.length === 0) throw new RangeError("Cannot clone: there is no demonstration");
-  const longest = Math.max(...demonstrations.map(({ ids }) => ids.length));
+  const longest = largest(demonstrations.map(({ ids }) => ids.length));
   const parameters = createParameters(commands, TINY_AGENT, initialValues(TINY_AGENT, seed));
   const learner = new Learner(commands, parameters, {
     capacity: longest * CLONING.batchSize,

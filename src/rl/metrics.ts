@@ -1,6 +1,6 @@
 /** The metrics of a training step, in four groups: outcome, behaviour, optimizer, consistency. One row a step. */
 import { at } from "../core/element.ts";
-import { mean, quantile } from "../core/statistics.ts";
+import { largest, mean, quantile } from "../core/statistics.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
 import type { TrainBatch } from "./train_batch.ts";
 import type { StepReport } from "./trainer.ts";
@@ -162,17 +162,17 @@ function flatGroups({ rewards_B, groupId_B }: TrainBatch) {
 
 function optimizerMetrics({ minibatches, hasReference }: UpdateReport) {
   const meanOf = (value: (minibatch: MinibatchReport) => number) => mean(minibatches.map(value));
-  const largest = (value: (minibatch: MinibatchReport) => number) =>
-    Math.max(...minibatches.map(value)); // Math.max hands on NaN.
+  const largestOf = (value: (minibatch: MinibatchReport) => number) =>
+    largest(minibatches.map(value));
   return {
     entropy: meanOf(({ statistics }) => statistics.entropy),
     approx_kl: meanOf(({ statistics }) => statistics.approxKl),
-    approx_kl_max: largest(({ statistics }) => statistics.approxKl),
+    approx_kl_max: largestOf(({ statistics }) => statistics.approxKl),
     clip_frac: meanOf(({ statistics }) => statistics.clipFraction),
     ratio_min: meanOf(({ statistics }) => statistics.ratioMin),
     ratio_max: meanOf(({ statistics }) => statistics.ratioMax),
     grad_norm: meanOf(({ gradNorm }) => gradNorm),
-    grad_norm_max: largest(({ gradNorm }) => gradNorm),
+    grad_norm_max: largestOf(({ gradNorm }) => gradNorm),
     ...(hasReference ? { kl_ref: meanOf(({ statistics }) => statistics.klRef) } : {}),
     loss: meanOf(({ statistics }) => statistics.loss),
   };

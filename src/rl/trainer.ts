@@ -7,7 +7,7 @@ import type { CompiledGym } from "../gym/compiled.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
 import { makeTasks } from "../gym/tasks.ts";
 import type { ForwardSize } from "../model/tiny_agent.ts";
-import { Learner } from "../model/learner.ts";
+import { type KeptRows, Learner } from "../model/learner.ts";
 import {
   createParameters,
   destroyParameters,
@@ -15,9 +15,11 @@ import {
   readParameters,
   writeParameters,
 } from "../model/parameters.ts";
-import { rowsToGrid } from "../rollout/batch.ts";
+import { maxBatchRows } from "../model/workspace.ts";
+import { packEpisodes, rowsToGrid } from "../rollout/batch.ts";
 import { Decoder } from "../rollout/decoder.ts";
 import { type ResidentRequest, rolloutResident } from "../rollout/resident.ts";
+import { splitEpisodes } from "../rollout/score.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { type AdvantageOutput, ALGORITHMS } from "./algorithms.ts";
 import { episodesPerStep, type TrainConfig } from "./config.ts";
@@ -102,7 +104,7 @@ export class Trainer {
 
   /**
    * Allocates learner and decoder for the largest batch of the config.
-   * @throws {RangeError} When the model or batch exceeds the device's limits.
+   * @throws {UserError} When the model exceeds the device's limits; a batch that does is computed in pieces.
    */
   constructor(options: TrainerOptions) {
     const { commands, parameters, gym, config, stages = HEALTHY_STAGES } = options;
@@ -114,7 +116,10 @@ export class Trainer {
     this.#gym = gym;
     this.#isLearnerBorrowed = options.learner !== undefined;
     this.learner = options.learner ?? new Learner(commands, parameters, {
-      capacity: episodesPerStep(config) * maxEpisodeTokens,
+      capacity: Math.min(
+        episodesPerStep(config) * maxEpisodeTokens,
+        maxBatchRows(commands, parameters.config),
+      ),
       maxPositions: maxEpisodeTokens,
       queueLength: Math.min(passes, MAX_QUEUE),
     });
@@ -200,14 +205,35 @@ export class Trainer {
     return collate(trajectories, { groupId_B, vocabSize, ...options });
   }
 
+  /** Numbers [B, C] that `record` keeps of a batch and `choose` takes from it, in pieces that the learner holds. */
+  async #scoreBatch(
+    batch: TrainBatch,
+    record: () => void,
+    choose: (kept: KeptRows) => Float32Array,
+  ): Promise<Float32Array> {
+    const { learner } = this;
+    const { packed, trajectories } = batch;
+    const ranges = splitEpisodes(packed.length_B, learner.workspace.capacity);
+    const values_N = new Float32Array(packed.rowCount);
+    for (const { begin, end } of ranges) {
+      const ids_B = trajectories.slice(begin, end).map(({ ids }) => ids);
+      const { vocabSize } = learner.parameters.config;
+      learner.load(ranges.length === 1 ? packed : packEpisodes(ids_B, { vocabSize }));
+      record();
+      const { rows: [kept] } = await learner.collect();
+      const rows_N4 = kept ? choose(kept) : new Float32Array();
+      values_N.set(rows_N4.filter((_, i) => i % 4 === 0), packed.firstRow_B[begin]);
+    }
+    return rowsToGrid(packed, values_N);
+  }
+
   /** Log-probs [B, C] of a batch under the current weights, at the configured or the given temperature. */
   async recompute(batch: TrainBatch, temperature = this.config.temperature): Promise<Float32Array> {
-    const { learner } = this;
-    learner.load(batch.packed);
-    learner.forward(temperature);
-    learner.keepRows();
-    const { rows: [kept] } = await learner.collect();
-    return rowsToGrid(batch.packed, firstColumn(kept?.result_N4));
+    const record = () => {
+      this.learner.forward(temperature);
+      this.learner.keepRows();
+    };
+    return await this.#scoreBatch(batch, record, ({ result_N4 }) => result_N4);
   }
 
   /** The plan of the KL reference, prepared when first needed; undefined without a KL term. */
@@ -230,12 +256,11 @@ export class Trainer {
   async referenceLogp(batch: TrainBatch): Promise<Float32Array | undefined> {
     const plan = await this.#referencePlan();
     if (!plan) return undefined;
-    const { learner, config: { temperature } } = this;
-    learner.load(batch.packed);
-    learner.reference(plan, temperature);
-    learner.keepRows({ withReference: true });
-    const { rows: [kept] } = await learner.collect();
-    return rowsToGrid(batch.packed, firstColumn(kept?.reference_N4));
+    const record = () => {
+      this.learner.reference(plan, this.config.temperature);
+      this.learner.keepRows({ withReference: true });
+    };
+    return await this.#scoreBatch(batch, record, ({ reference_N4 }) => reference_N4);
   }
 
   /** Runs the stages before the minibatches. */
@@ -368,9 +393,4 @@ export class Trainer {
     if (this.#sampler) destroyParameters(this.#sampler.parameters);
     if (this.#reference?.parameters) destroyParameters(this.#reference.parameters);
   }
-}
-
-/** The log-probs in rows of four. */
-function firstColumn(rows_N4: Float32Array | undefined): Float32Array {
-  return (rows_N4 ?? new Float32Array()).filter((_, i) => i % 4 === 0);
 }

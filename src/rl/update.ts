@@ -1,8 +1,10 @@
 /** One update in the making: records minibatch after minibatch, collects when the queue is full, reports at the end. */
+import { largest } from "../core/statistics.ts";
 import type { Plan } from "../gpu/commands.ts";
 import type { ForwardSize } from "../model/tiny_agent.ts";
 import type { KeptRows, KeptStep, Learner } from "../model/learner.ts";
 import { packEpisodes } from "../rollout/batch.ts";
+import { splitEpisodes } from "../rollout/score.ts";
 import type { TrainConfig } from "./config.ts";
 import { objectiveRows } from "./objective.ts";
 import type { Part, Stages } from "./stages.ts";
@@ -63,7 +65,7 @@ export class UpdateRun {
     const { stages, config, learner, batch, mask_BC, isSkipped } = this.#options;
     const { columnCount } = batch.packed;
     const parts = stages.accumulate(episodes, { config, mask_BC, columnCount });
-    for (const [i, part] of parts.entries()) {
+    for (const [i, part] of parts.flatMap((part) => this.#pieces(part)).entries()) {
       if (learner.room === 0) await this.collect();
       this.#recordPart(part, { oldLogp_BC, accumulate: i > 0 });
     }
@@ -71,6 +73,22 @@ export class UpdateRun {
     else learner.step(config.maxGradNorm, this.#adam());
     learner.keepStep();
     this.#minibatches++;
+  }
+
+  /** A part, cut between episodes where the learner cannot hold it: every weight stays the whole minibatch's. */
+  #pieces(part: Part): readonly Part[] {
+    const { learner, batch: { packed } } = this.#options;
+    const length_P = part.episodes.map((b) => packed.length_B[b] ?? 0);
+    const ranges = splitEpisodes(length_P, learner.workspace.capacity);
+    if (ranges.length === 1) return [part];
+    return ranges.map(({ begin, end }) => {
+      const places = Array.from({ length: end - begin }, (_, i) => begin + i);
+      return {
+        episodes: part.episodes.slice(begin, end),
+        weight_PC: gridRows(part.weight_PC, places, packed.columnCount),
+        meanWeight_PC: gridRows(part.meanWeight_PC, places, packed.columnCount),
+      };
+    });
   }
 
   #adam() {
@@ -86,7 +104,7 @@ export class UpdateRun {
     const { packed, trajectories } = this.#options.batch;
     const { columnCount } = packed;
     const ids = part.episodes.map((b) => trajectories[b]?.ids ?? new Uint32Array());
-    const longest = Math.max(...ids.map(({ length }) => length));
+    const longest = largest(ids.map(({ length }) => length));
     const rows = packEpisodes(ids, {
       vocabSize: learner.parameters.config.vocabSize,
       padColumns: columnCount - (longest - 1),

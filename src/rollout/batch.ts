@@ -1,6 +1,7 @@
 /** Packing: episodes of different lengths become N rows without padding, and values on a [B, C] grid become values on rows. */
-
 import { at } from "../core/element.ts";
+import { largest } from "../core/statistics.ts";
+
 /** Episodes as kernels want them: one row per real token, episode after episode. */
 export interface PackedBatch {
   /** B. */
@@ -75,7 +76,7 @@ export function packEpisodes(
       token_N4.set([id, t, first, first + ids.length], 4 * row);
     }
   });
-  const columnCount = Math.max(...length_B) - 1 + padColumns;
+  const columnCount = largest(length_B) - 1 + padColumns;
   return {
     episodeCount: ids_B.length,
     columnCount,

@@ -117,7 +117,7 @@ export async function evaluateAgent(
     });
     const gap = await largestGap(commands, parameters, { trajectories: played, temperature });
     logpGapMax = Math.max(logpGapMax, gap);
-    trajectories.push(...played);
+    for (const trajectory of played) trajectories.push(trajectory);
   }
   decoder.destroy();
   return { trajectories, logpGapMax };

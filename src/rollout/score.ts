@@ -1,5 +1,6 @@
 /** Log-probs, entropies and logits of given episodes under a model, in pieces that fit the device. */
 import { at } from "../core/element.ts";
+import { largest } from "../core/statistics.ts";
 import type { Commands, Plan } from "../gpu/commands.ts";
 import { createTensor, destroy, type Tensor } from "../gpu/tensor.ts";
 import { addLinearForward } from "../kernels/linear.ts";
@@ -84,6 +85,12 @@ function prepareScorer(
     isTraining: false,
   });
   const plan = forwardPlan<ForwardSize>(commands, { parameters, workspace });
+  try {
+    commands.check(plan, { rowCount: capacity, scoredCount: capacity, temperature: 1 });
+  } catch (error) {
+    destroyWorkspace(workspace);
+    throw error;
+  }
   if (!withLogits) return { workspace, plan, logits: undefined };
   const logits = createTensor(commands.gpu.device, {
     label: "logits",
@@ -107,6 +114,7 @@ function prepareScorer(
  * @param options.maxRows Rows that are computed at once (default 4,096; fewer with logits of a large vocabulary).
  * @returns Scores of the packed rows; not finite where the model's numbers overflow.
  * @throws {RangeError} When there is no episode, or one is empty or holds an id outside the vocabulary.
+ * @throws {UserError} When the model or an episode is too large for the adapter; nothing has been computed then.
  * @throws {DeviceLostError} When the device is gone.
  */
 export async function scoreEpisodes(
@@ -125,8 +133,8 @@ export async function scoreEpisodes(
   const logitRows = withLogits ? Math.floor(MAX_LOGITS / vocabSize) : Infinity;
   const ranges = splitEpisodes(batch.length_B, Math.min(maxRows, logitRows));
   const { workspace, plan, logits } = prepareScorer(commands, parameters, {
-    capacity: Math.max(...ranges.map(({ rowCount }) => rowCount)),
-    maxPositions: Math.max(...batch.length_B),
+    capacity: largest(ranges.map(({ rowCount }) => rowCount)),
+    maxPositions: largest(batch.length_B),
     withLogits,
   });
   const logp_N = new Float32Array(batch.rowCount);

@@ -1,4 +1,5 @@
 /** Batch files: episodes with the numbers that a loss needs, as padded safetensors arrays, checked before anything uses them. */
+import { largest } from "../core/statistics.ts";
 import { UserError } from "../core/errors.ts";
 import { OWNER } from "../core/owner.ts";
 import { requireTensor, type Tensor, type TensorFile } from "../model/safetensors.ts";
@@ -97,7 +98,7 @@ export function packBatchFile(
   { ids_B, columnCount }: BatchFile,
   { vocabSize }: { vocabSize: number },
 ): PackedBatch {
-  const longest = Math.max(...ids_B.map((ids) => ids.length));
+  const longest = largest(ids_B.map((ids) => ids.length));
   return packEpisodes(ids_B, { vocabSize, padColumns: columnCount - longest });
 }
 

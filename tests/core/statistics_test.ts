@@ -2,10 +2,12 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import {
   growthExponent,
+  largest,
   mean,
   median,
   quantile,
   sampleVariance,
+  smallest,
   wilsonInterval,
 } from "../../src/core/statistics.ts";
 
@@ -80,4 +82,14 @@ Deno.test("growthExponent() refuses what has no slope", () => {
   assertThrows(() => growthExponent([1, 2], [1]), RangeError, "1 values");
   assertThrows(() => growthExponent([1, 2], [0, 1]), RangeError, "through 0");
   assertThrows(() => growthExponent([1, 2], [1, NaN]), RangeError, "through NaN");
+});
+
+Deno.test("largest() and smallest() take any number of values and hand on NaN", () => {
+  assertEquals([largest([-3, -1, -2]), smallest([3, 1, 2])], [-1, 1]);
+  assertEquals([largest([]), smallest([])], [-Infinity, Infinity]);
+  assertEquals([largest([1, NaN, 2]), smallest([1, NaN, 2])], [NaN, NaN]);
+  const many = new Uint32Array(1_000_000).fill(7);
+  many[999_999] = 8;
+  many[123_456] = 6;
+  assertEquals([largest(many), smallest(many)], [8, 6]);
 });

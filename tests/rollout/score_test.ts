@@ -1,9 +1,11 @@
 /** Tests of src/rollout/score.ts. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { UserError } from "../../src/core/errors.ts";
 import { Commands } from "../../src/gpu/commands.ts";
 import { TINY_AGENT } from "../../src/model/config.ts";
 import { createParameters, destroyParameters, initialValues } from "../../src/model/parameters.ts";
 import { logprobFromLogits } from "../../src/reference/logprob.ts";
+import { packEpisodes } from "../../src/rollout/batch.ts";
 import { scoreEpisodes, splitEpisodes } from "../../src/rollout/score.ts";
 import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
 
@@ -57,5 +59,30 @@ gpuTest("scoreEpisodes() refuses ids outside the vocabulary", async () => {
     RangeError,
     "token 0 of episode 1 is 60",
   );
+  destroyParameters(parameters);
+});
+
+Deno.test("packEpisodes() takes more episodes than a call has arguments", () => {
+  const ids_B = Array.from({ length: 130_000 }, (_, b) => b === 99_999 ? [1, 2, 3] : [1, 2]);
+  const batch = packEpisodes(ids_B, { vocabSize: 60 });
+  assertEquals([batch.rowCount, batch.columnCount], [260_001, 2]);
+  assertEquals(splitEpisodes(batch.length_B, 4096).at(-1)?.end, 130_000);
+});
+
+gpuTest("scoreEpisodes() refuses an episode that is too long before it computes any", async () => {
+  const commands = new Commands(await testGpu());
+  const parameters = createParameters(commands, TINY_AGENT, initialValues(TINY_AGENT, 1));
+  const { submits } = commands.gpu.counters;
+  await assertRejects(
+    () =>
+      scoreEpisodes(commands, parameters, {
+        ids_B: [[1, 2, 3], new Uint32Array(60_000)],
+        temperature: 1,
+        withLogits: false,
+      }),
+    UserError,
+    "attention_forward: one invocation would run 60001 loop iterations",
+  );
+  assertEquals(commands.gpu.counters.submits, submits);
   destroyParameters(parameters);
 });
