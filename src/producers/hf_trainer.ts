@@ -78,9 +78,12 @@ export const HF_TRAINER_KNOBS: Partial<Readonly<Record<Knob, string>>> = {
   resume: "trainer.train(resume_from_checkpoint=True)",
 };
 
+/** Forms that nothing but a Trainer writes. */
+const FORMS = new Set(["trainer_state", "hf_console"]);
+
 /** Whether a log has the columns of the Trainer. */
 export function isFromHfTrainer(evidence: Evidence): boolean {
   const marks = ["loss", "grad_norm", "learning_rate", "epoch"];
-  return evidence.form === "trainer_state" && hasKey(evidence, "loss") ||
+  return FORMS.has(evidence.form) && hasKey(evidence, "loss") ||
     marks.every((mark) => hasKey(evidence, mark));
 }

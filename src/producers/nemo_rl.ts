@@ -144,7 +144,7 @@ const POLICY: readonly MetricDefinition[] = [
   },
   {
     metric: "step_time",
-    key: "timing/train/total_step_time",
+    key: /timing\/train\/total_step_time|Total step time/,
     ...OF_STEP,
     unit: "s",
     says: "Wall time of the step.",
@@ -177,6 +177,9 @@ export const NEMO_RL: Producer = {
   eras: [],
   definitions: [...OUTCOME, ...SAMPLER, ...POLICY],
   alsoLogs: [
+    // The console's bullets of times.
+    /policy_training|generation|data_processing|training_prep|weight_sync|checkpointing/,
+    /logprob_inference_prep|policy_and_reference_logprobs|reward_calculation|prepare_for_\w+\/\w+/,
     /probs_ratio_\w+|js_divergence_error|num_valid_samples|num_\w+|wd|global_\w+|baseline_\w+/,
     /(?:validation|timing|performance|histogram|moe|ray)\/.+|.+\/(?:mean|max|min|median|stddev)/,
     /(?:max|min|mean|natural|truncation|total)_\w+|advantages?\/.+|(?:un)?filtered_reward/,

@@ -289,7 +289,7 @@ export const PRIME_RL: Producer = {
     /(?:solve_none|solve_all|effective_batch_size|filters|pre_filters|stop_condition|metrics)\/.+/,
     /(?:scheduler|dispatcher|off_policy|off_policy_level|(?:empty|errored)_rollouts)\/.+/,
     /(?:ref_kl|kl_ent_ratio|importance_ratio\w*|samples_per_rollout|pool|trainer_probs|\w+_probs)\/.+/,
-    /MFU|Peak Mem\./,
+    /MFU|Peak Mem\.|Max\. Off-Policy Level|Async Level/,
   ],
   // Each batch of rollouts is trained on once, in one optimizer step.
   implied: () => ({ updatesPerBatch: 1 }),

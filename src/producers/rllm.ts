@@ -9,9 +9,13 @@ const SOLVED = ["batch/solve_none", "batch/solve_all", "batch/solve_partial"] as
 /** Its keys are verl's and more, so that it must outrank verl. */
 const ABOVE_VERL = 0.99;
 
-/** Counts of tasks rather than shares: one value above 1 shows it. */
-const areCounts = (evidence: Evidence) =>
-  SOLVED.some((key) => evidence.values(key).some((value) => value > 1));
+/** Counts of tasks rather than shares: a value above 1, or three that do not make up 1 together. */
+function areCounts(evidence: Evidence): boolean {
+  const [none, all, partial] = SOLVED.map((key) => evidence.values(key));
+  if ([none, all, partial].some((values) => values.some((value) => value > 1))) return true;
+  if (none.length !== all.length || all.length !== partial.length) return false;
+  return none.some((value, row) => Math.abs(value + all[row] + partial[row] - 1) > 1e-3);
+}
 
 const OWN: readonly MetricDefinition[] = [
   {

@@ -44,16 +44,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
 };
 
 /** Words that every key may have. */
-const SAY_NOTHING = new Set([
-  "mean",
-  "train",
-  "training",
-  "actor",
-  "policy",
-  "all",
-  "value",
-  "agg",
-]);
+const SAY_NOTHING = new Set(["mean", "train", "training", "actor", "policy", "all", "agg"]);
 
 /** Two words that belong together in many spellings. */
 const JOINED: readonly (readonly [string, string])[] = [
@@ -89,9 +80,23 @@ function areAlike(a: string, b: string): boolean {
 /** Twice the common words by all words of both: 1 for the same words in any order. */
 function likeness(a: readonly string[], b: readonly string[]): number {
   if (a.length === 0 || b.length === 0) return 0;
+  if (a.some((word) => QUALIFIERS.has(word) && !b.includes(word))) return 0;
   const common = a.filter((word) => b.some((other) => areAlike(word, other))).length;
   return 2 * common / (a.length + b.length);
 }
+
+/** Words that make another metric of a name: a key that has one is only like names that have it, too. */
+const QUALIFIERS = new Set([
+  "eval",
+  "max",
+  "min",
+  "std",
+  "critic",
+  "value",
+  "vf",
+  "prompt",
+  "terminated",
+]);
 
 /** Less is no resemblance: one word of two, or two of four. */
 const LEAST_LIKENESS = 0.6;

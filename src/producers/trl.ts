@@ -51,8 +51,7 @@ export const TRL_MARKS = {
 
 function recognise(evidence: Evidence): number {
   // Rows of a Trainer with rewards are of an online trainer, and TRL's are the common ones.
-  const isOnline = isFromHfTrainer(evidence) && hasKey(evidence, "reward") &&
-    (hasKey(evidence, "reward_std") || hasKey(evidence, /^rewards\/.+$/));
+  const isOnline = isFromHfTrainer(evidence) && hasKey(evidence, "reward");
   return Math.max(certainty(evidence, TRL_MARKS), isOnline ? 0.7 : 0);
 }
 

@@ -15,8 +15,15 @@ export const CURRENT_NAMES_ERAS: readonly TrlEra[] = [
   "2026-07-20",
 ];
 
+/** Names that came with March 2025 or later. */
+const hasNewNames = (evidence: Evidence) =>
+  hasKey(evidence, /^(?:completions|clip_ratio|sampling|tools)\//) ||
+  hasKey(evidence, /^rewards\/.+\/(?:mean|std)$/) || hasKey(evidence, "frac_reward_zero_std");
+
+/** Names that went then. */
 const hasOldNames = (evidence: Evidence) =>
-  !hasKey(evidence, /^completions\//) && !hasKey(evidence, /^rewards\/.+\/(?:mean|std)$/);
+  !hasNewNames(evidence) &&
+  (hasKey(evidence, "completion_length") || hasKey(evidence, /^rewards\/[^/]+$/));
 
 /** Relative difference up to which two columns are the same but for a factor: four significant digits are printed. */
 const SAME = 2e-3;
@@ -53,7 +60,11 @@ const fits =
 
 /** The eras of TRL, the oldest first. */
 export const TRL_ERAS: readonly (Era & { readonly id: TrlEra })[] = [
-  { id: "to-0.15", title: "up to 0.15 (before March 2025)", fits: hasOldNames },
+  {
+    id: "to-0.15",
+    title: "up to 0.15 (before March 2025)",
+    fits: (evidence) => !hasNewNames(evidence),
+  },
   {
     id: "2025-03",
     title: "March to August 2025",

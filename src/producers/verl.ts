@@ -4,8 +4,10 @@ import { VERL_DEFINITIONS } from "./verl_definitions.ts";
 import type { Evidence, Producer } from "./definition.ts";
 import type { LogSettings } from "../logs/run_log.ts";
 
-const isOld = (evidence: Evidence) =>
-  !hasKey(evidence, "actor/entropy") && hasKey(evidence, "actor/entropy_loss");
+/** Without either name of the entropy a log can be of any time. */
+const hasEntropy = (evidence: Evidence) => hasKey(evidence, "actor/entropy");
+const hasOldEntropyAlone = (evidence: Evidence) =>
+  !hasEntropy(evidence) && hasKey(evidence, "actor/entropy_loss");
 
 function implied(evidence: Evidence): LogSettings {
   for (const key of ["actor/kl_coef", "actor/reward_kl_penalty_coeff", "critic/kl_coeff"]) {
@@ -51,12 +53,12 @@ export const VERL: Producer = {
     {
       id: "2024",
       title: "before April 2025, when actor/entropy_loss was the entropy",
-      fits: isOld,
+      fits: (evidence) => !hasEntropy(evidence),
     },
     {
       id: "2025-04",
       title: "since April 2025",
-      fits: (evidence) => !isOld(evidence),
+      fits: (evidence) => !hasOldEntropyAlone(evidence),
     },
   ],
   definitions: VERL_DEFINITIONS,
@@ -89,6 +91,9 @@ export const VERL: Producer = {
     updatesPerBatch: "actor_rollout_ref.actor.ppo_mini_batch_size and ppo_epochs",
     clipRange: "actor_rollout_ref.actor.clip_ratio_low and clip_ratio_high",
     lossAggregation: "actor_rollout_ref.actor.loss_agg_mode",
+    dynamicSampling: "algorithm.filter_groups.enable (recipe DAPO)",
+    samplerCorrection: "algorithm.rollout_correction.rollout_is",
+    samplerPrecision: "actor_rollout_ref.rollout.dtype",
     resume: "trainer.resume_mode",
     plannedSteps: "trainer.total_training_steps",
     checkpoint: "trainer.save_freq",

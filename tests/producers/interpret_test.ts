@@ -71,6 +71,13 @@ Deno.test("interpret() tells TRL's first names by the keys, and reads their defi
   ]);
 });
 
+Deno.test("interpret() tells no era where no name of one shows", () => {
+  const view = viewOf(keysOf("trl", "a console with one function"));
+  assertEquals(view.era, undefined);
+  assertEquals(view.measured("reward_std", { quantity: ["group_std"] }), undefined);
+  assertEquals(view.measured("reward_std")?.key, "reward_std");
+});
+
 Deno.test("interpret() reads keys behind a tracker's prefix, an evaluation's apart", () => {
   const view = viewOf(keysOf("trl", "GRPO as Weights & Biases has it"));
   assertEquals(view.measured("reward")?.key, "train/reward");
@@ -105,6 +112,21 @@ Deno.test("interpret() prefers the definition that stands first, and still lists
 Deno.test("interpret() tells verl's eras by the names of the entropy", () => {
   assertEquals(viewOf(keysOf("verl", "TinyZero")).era?.id, "2024");
   assertEquals(viewOf(keysOf("verl", "GRPO of 2026")).era?.id, "2025-04");
+});
+
+Deno.test("interpret() tells no era of verl without an entropy", () => {
+  assertEquals(viewOf(keysOf("verl", "a panel or two")).era, undefined);
+});
+
+Deno.test("interpret() takes rLLM's solved tasks for shares only where they are none but shares", () => {
+  const log = (none: number, all: number, partial: number) =>
+    interpret(
+      logOf([{ "batch/solve_none": none, "batch/solve_all": all, "batch/solve_partial": partial }]),
+      NO_SETTINGS,
+    );
+  assertEquals(log(0.25, 0.25, 0.5).measured("all_solved")?.key, "batch/solve_all");
+  assertEquals(log(2, 1, 5).measured("all_solved"), undefined);
+  assertEquals(log(0, 1, 1).measured("all_solved"), undefined, "two tasks");
 });
 
 Deno.test("interpret() takes a producer's rounding for a series whose values do not contradict it", () => {

@@ -26,7 +26,21 @@ Deno.test("suggestMetric() sees through spelling, order, synonyms and typing err
 });
 
 Deno.test("suggestMetric() has no guess for what resembles nothing", () => {
-  for (const key of ["temperature", "gpu_mem", "humidity", "x", "", "mean", "////", "0"]) {
+  for (
+    const key of [
+      "temperature",
+      "gpu_mem",
+      "humidity",
+      "x",
+      "",
+      "mean",
+      "////",
+      "0",
+      "eval_loss",
+      "value_loss",
+      "prompt_length",
+    ]
+  ) {
     assertEquals(suggestMetric(key), undefined, key);
   }
 });
