@@ -6,7 +6,7 @@ import { WrittenDigits } from "./written_digits.ts";
 /** No trainer has longer keys; a file of junk has, and they would stand in every message. */
 const MAX_KEY_LENGTH = 1000;
 /** The largest logs of runs have some ten thousand keys; a file with a key of its own in each row would fill the memory. */
-const MAX_KEYS = 65_536;
+const MAX_KEYS = 131_072;
 
 /** A number, or null where the file says that there is none. */
 export type LogValue = number | null;
