@@ -7,8 +7,13 @@ export interface Outcome {
   readonly document: unknown;
   /** Printed on stdout without `--json`. */
   readonly text: string;
-  /** 0 by default; 1: the result is bad (a violated check, NaN log-probs); 129, 130, 143: stopped by that signal, work saved. */
-  readonly exitCode?: 0 | 1 | 129 | 130 | 143;
+  /** True where `text` has colours: then its writer has spelled out what others wrote in it. */
+  readonly isStyled?: true;
+  /**
+   * 0 by default; 1: the result is bad (a violated check, NaN log-probs); 3: a run has something violated; 129, 130, 143: stopped by
+   * that signal, work saved.
+   */
+  readonly exitCode?: 0 | 1 | 3 | 129 | 130 | 143;
 }
 
 /** One command of `agentrl`, in the file `cli/commands/NAME.ts`. */

@@ -137,10 +137,10 @@ async function runCommand(args: readonly string[], calledAs: string): Promise<nu
   const { flags, positionals } = parseFlags(rest, flagsOf(command));
   if (flags.help === true) return print(helpOf(name, command), { calledAs });
   checkPositionals(positionals, command.positionals);
-  const { document, text, exitCode = 0 } = await command.run(flags, positionals);
+  const { document, text, isStyled, exitCode = 0 } = await command.run(flags, positionals);
   return flags.json === true
     ? print(jsonLine(document), { calledAs: OWN_NAME, exitCode })
-    : print(escapeLines(text), { calledAs, exitCode });
+    : print(isStyled ? text : escapeLines(text), { calledAs, exitCode });
 }
 
 function reportError(where: string, { error, calledAs }: { error: unknown; calledAs: string }) {
@@ -176,7 +176,7 @@ async function runArguments(args: readonly string[], calledAs: string): Promise<
  * Runs the command line.
  *
  * @param args The arguments after `agentrl`; the launcher puts `--called-as=NAME` before them, the name in hints.
- * @returns The exit code: 0; 1 where the result is bad, 2 where the input is, 4 where the machine fails (a full disk); 129, 130 or
+ * @returns The exit code: 0; 1 where the result is bad, 2 where the input is, 3 where a run has something violated, 4 where the machine fails (a full disk); 129, 130 or
  *   143 where a signal ended the work.
  */
 export async function main(args: readonly string[]): Promise<number> {

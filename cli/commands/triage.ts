@@ -1,120 +1,174 @@
-/** `agentrl triage`: what may be wrong with a run, by its metrics and the verdicts of its invariants. */
+/** `agentrl triage`: what is wrong with a run, whoever trained it, with evidence and what to do next. */
 import { UserError } from "../../src/core/errors.ts";
-import { HEALTHY_RUNS, healthyReference } from "../../src/faults/healthy_reference.ts";
-import { triageMetrics } from "../../src/faults/run_metrics.ts";
-import { type Cause, type Evidence, triage, type TriageReport } from "../../src/faults/triage.ts";
-import { requireOutput } from "../../src/files/output.ts";
-import { writeFileAtomic } from "../../src/files/atomic_file.ts";
-import { readChecks } from "../../src/run/checks_file.ts";
-import { rowsOf } from "../../src/files/journal.ts";
-import { exists, isFolder, namesIn } from "../../src/files/paths.ts";
-import { runPaths } from "../../src/run/run_directory.ts";
-import { writeJson } from "../../src/files/json.ts";
-import { measurementPage, measureTriage } from "../../src/run/triage_measure.ts";
+import type { Finding } from "../../src/diagnose/finding.ts";
+import { judgeLog } from "../../src/diagnose/findings/judge_log.ts";
+import { firstToAct } from "../../src/diagnose/findings/order.ts";
+import { readRunLog } from "../../src/files/log_source.ts";
+import { isOwnRun } from "../../src/files/own_run.ts";
+import { stderrProgress } from "../../src/files/progress.ts";
+import { terminalColumns } from "../../src/files/terminal.ts";
+import { parseKeyMap } from "../../src/logs/rename_keys.ts";
+import type { LogSettings } from "../../src/logs/run_log.ts";
+import { interpret } from "../../src/producers/interpret.ts";
+import type { RunView } from "../../src/producers/run_view.ts";
 import { defineCommand, type Outcome } from "../command.ts";
-import { formatTable } from "../flags.ts";
-import { nextCommand } from "../next_command.ts";
+import { findingsText } from "../findings_text.ts";
+import type { FlagValues } from "../flags.ts";
+import { followLog } from "../follow_log.ts";
 
-/** The files of a run: a folder's metrics and verdicts, or one file of metrics. Nothing else is read. */
-function runFiles(run: string): { readonly metrics: string; readonly checks: string | undefined } {
-  if (!isFolder(run)) return { metrics: run, checks: undefined };
-  const { metrics, checks } = runPaths(run);
-  return { metrics, checks: exists(checks) ? checks : undefined };
-}
+const FLAGS = {
+  against: { kind: "string", help: "the log of a healthy run of yours, to compare with" },
+  updatesPerBatch: { kind: "integer", min: 1, help: "optimizer steps on one batch of rollouts" },
+  klCoef: { kind: "number", min: 0, help: "coefficient of the KL to the reference; 0: none" },
+  groupSize: { kind: "integer", min: 1, help: "completions per prompt" },
+  maxLength: { kind: "integer", min: 1, help: "the cap on a completion, in tokens" },
+  plannedSteps: { kind: "integer", min: 1, help: "steps that the run was to make" },
+  sampler: {
+    kind: "string",
+    choices: ["bf16", "fp8", "f32"],
+    help: "precision of the engine that samples",
+  },
+  map: { kind: "list", help: "THEIRS=OURS: read the key THEIRS as if it were called OURS" },
+  run: { kind: "string", help: "which run of a file that holds several" },
+  all: { kind: "boolean", help: "everything: what holds, what was passed over, all alternatives" },
+  strict: { kind: "boolean", help: "end with exit code 3 for a suspect, too" },
+  follow: {
+    kind: "boolean",
+    help: "watch a growing log, and say each finding when it first holds",
+  },
+  until: {
+    kind: "string",
+    choices: ["violated", "suspect"],
+    help: "with --follow: end with exit code 3 at the first finding of that class or a graver one",
+  },
+  measure: {
+    kind: "string",
+    help:
+      "instead of a run: a folder with faults-seedS of `agentrl faults`; writes the confusion " +
+      "matrix and the healthy reference of these runs into it",
+  },
+} as const;
 
-function describeEvidence(evidence: Evidence): string[] {
-  const { metric, statistic, step, value, relation, bound, boundFrom } = evidence;
-  const number = (n: number | null) => n === null ? "no number" : String(Number(n.toPrecision(4)));
-  return [
-    bound === null
-      ? `       ${metric} is ${statistic} in step ${step}`
-      : `       ${metric} (${statistic}, step ${step}) is ${number(value)}; ` +
-        `bound ${relation} ${number(bound)}`,
-    ...(boundFrom === "" ? [] : [`         (${boundFrom})`]),
-  ];
-}
+type Values = FlagValues<typeof FLAGS>;
 
-/** Evidence under its symptom. */
-function describeSymptoms(evidence: readonly Evidence[]): string[] {
-  return evidence.flatMap((item, index) => [
-    ...(item.symptom === evidence[index - 1]?.symptom ? [] : [`     ${item.symptom}:`]),
-    ...describeEvidence(item),
-  ]);
-}
-
-function describeCause({ fault, score, evidence, next }: Cause, index: number): string[] {
-  return [
-    `  ${index + 1}. ${fault}, score ${score.toFixed(2)}`,
-    ...describeSymptoms(evidence),
-    `     next: ${nextCommand(next)}`,
-  ];
-}
-
-function describeReport(report: TriageReport, run: string): string {
-  const { causes, note, notMeasured, evidence } = report;
-  const shown = [...describeSymptoms(evidence), ...causes.flatMap(describeCause)];
-  return [
-    ...formatTable([["run", run], ["answer", note], ["compared", HEALTHY_RUNS]]),
-    ...(shown.length > 0 ? ["", ...shown] : []),
-    ...(notMeasured.length > 0
-      ? ["", "Not measured:", ...notMeasured.map((symptom) => `  ${symptom}`)]
-      : []),
-  ].join("\n");
-}
-
-function triageRun(run: string): Outcome {
-  const { metrics: file, checks } = runFiles(run);
-  const { metrics, notFinite } = triageMetrics(rowsOf(file), { source: file });
-  const report = triage({
-    metrics,
-    checks: checks === undefined ? undefined : readChecks(checks),
-    notFinite,
-    reference: healthyReference(),
-    runFolder: file === run ? undefined : run,
-  });
-  const causes = report.causes.map((cause) => ({ ...cause, next: nextCommand(cause.next) }));
+function settingsOf(flags: Values): LogSettings {
+  const { updatesPerBatch, klCoef, groupSize, maxLength, plannedSteps, sampler } = flags;
   return {
-    document: { run, ...report, causes, comparedWith: HEALTHY_RUNS },
-    text: describeReport(report, run),
+    ...(updatesPerBatch !== undefined && { updatesPerBatch }),
+    ...(klCoef !== undefined && { klCoef }),
+    ...(groupSize !== undefined && { groupSize }),
+    ...(maxLength !== undefined && { maxLength }),
+    ...(plannedSteps !== undefined && { plannedSteps }),
+    ...(sampler !== undefined && { sampler }),
   };
 }
 
-function measure(folder: string): Outcome {
-  const outputs = [`${folder}/healthy_reference.json`, `${folder}/triage_confusion.md`];
-  const inputs = namesIn(folder).filter((name) => /^faults-seed\d+$/.test(name));
-  for (const output of outputs) {
-    requireOutput(output, { inputs: inputs.map((name) => `${folder}/${name}`) });
+/** Files that are read in less than a moment need no bar. */
+const WORTH_A_BAR_BYTES = 32 * 2 ** 20;
+
+async function readView(path: string, flags: Values): Promise<RunView> {
+  const { run, map } = flags;
+  const settings = settingsOf(flags);
+  let progress: ReturnType<typeof stderrProgress> | undefined;
+  try {
+    const log = await readRunLog(path, {
+      run,
+      map: parseKeyMap(map),
+      onProgress: (readBytes, totalBytes) => {
+        if (totalBytes === undefined || totalBytes < WORTH_A_BAR_BYTES) return;
+        progress ??= stderrProgress({ label: "read", total: totalBytes, alreadyDone: 0 });
+        progress.update(Math.min(readBytes, totalBytes));
+      },
+    });
+    return interpret(log, { settings });
+  } finally {
+    progress?.[Symbol.dispose]();
   }
-  const measurement = measureTriage(folder);
-  const page = measurementPage(measurement);
-  writeJson(outputs[0], measurement.reference);
-  writeFileAtomic(outputs[1], page);
-  const { withChecks, metricsOnly } = measurement;
-  return { document: { withChecks, metricsOnly }, text: page };
+}
+
+function documentOf(view: RunView, findings: readonly Finding[]) {
+  const { log: { source, rows, seams }, producer, era, steps, understood, unknown, settings } =
+    view;
+  return {
+    source: {
+      path: source.path,
+      form: source.form,
+      files: source.files,
+      producer: producer?.id ?? null,
+      era: era?.id ?? null,
+      rows: rows.count,
+      steps: steps.length,
+      firstStep: steps[0] ?? null,
+      lastStep: steps[steps.length - 1] ?? null,
+      restarts: seams.filter(({ axis }) => axis === 0).length,
+      understood,
+      unknown,
+      ignored: source.ignored,
+    },
+    settings,
+    first: firstToAct(findings)?.id ?? null,
+    findings,
+  };
+}
+
+async function judgePath(path: string, flags: Values) {
+  const view = await readView(path, flags);
+  const against = flags.against === undefined
+    ? undefined
+    : await readView(flags.against, { ...flags, run: undefined });
+  const findings = judgeLog(view, { against });
+  return { view, findings, document: documentOf(view, findings), files: view.log.source.files };
+}
+
+function isBad(findings: readonly Finding[], strict: boolean): boolean {
+  return findings.some((finding) =>
+    finding.class === "violated" || (strict && finding.class === "suspect")
+  );
+}
+
+async function triageForeign(path: string, flags: Values): Promise<Outcome> {
+  const { view, findings, document } = await judgePath(path, flags);
+  const hasColours = Deno.stdout.isTerminal() && !Deno.noColor;
+  return {
+    document,
+    text: findingsText(view, findings, { columns: terminalColumns(), hasColours, all: flags.all }),
+    isStyled: true,
+    ...(isBad(findings, flags.strict) ? { exitCode: 3 } : {}),
+  };
 }
 
 /** The command `triage`. */
 export const command = defineCommand({
-  positionals: ["[RUN]"],
-  flags: {
-    measure: {
-      kind: "string",
-      help:
-        "instead of a run: a folder with faults-seedS of `agentrl faults`; writes the confusion " +
-        "matrix and the healthy reference of these runs into it",
-    },
-  },
-  // deno-lint-ignore require-await -- Every command is asynchronous.
-  async run({ measure: folder }, [run]) {
-    if (folder !== undefined && run !== undefined) {
-      throw new UserError("--measure looks at many runs: leave RUN out");
+  positionals: ["[PATH]"],
+  flags: FLAGS,
+  async run(flags, [path]) {
+    const { measure: folder, follow, until } = flags;
+    if (folder !== undefined) {
+      if (path !== undefined) {
+        throw new UserError("--measure looks at many runs: leave PATH out");
+      }
+      const { measureRuns } = await import("../triage_table.ts");
+      return measureRuns(folder);
     }
-    if (folder !== undefined) return measure(folder);
-    if (run === undefined) {
+    if (path === undefined) {
       throw new UserError(
-        "RUN is missing: a run's folder, or a JSONL file with a row of metrics a step",
+        "PATH is missing: a run's folder, a log of any trainer, or - for standard input",
       );
     }
-    return triageRun(run);
+    if (until !== undefined && !follow) throw new UserError("--until belongs to --follow");
+    if (follow) {
+      if (path === "-") throw new UserError("--follow needs a file or a folder, not -");
+      return await followLog({
+        path,
+        until,
+        json: flags.json,
+        judge: () => judgePath(path, flags),
+      });
+    }
+    if (isOwnRun(path)) {
+      const { triageOwnRun } = await import("../own_run.ts");
+      return triageOwnRun(path, { strict: flags.strict });
+    }
+    return await triageForeign(path, flags);
   },
 });

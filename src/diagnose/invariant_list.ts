@@ -212,6 +212,7 @@ const klOfTolerance = (logpTolerance: number) => logpTolerance ** 2 / 2;
 export const INVARIANTS: readonly Invariant[] = [
   {
     id: 1,
+    key: "policy_mask",
     name: "mask = policy tokens",
     relation: "<=",
     bound: () => 0,
@@ -223,6 +224,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 2,
+    key: "sampler_is_trainer",
     name: "sampler = trainer log-prob",
     relation: "<=",
     bound: (logpTolerance) => logpTolerance,
@@ -234,6 +236,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 3,
+    key: "ratio_one_before_step",
     name: "ratio = 1 before any step",
     relation: "<=",
     bound: (logpTolerance) => logpTolerance,
@@ -245,6 +248,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 4,
+    key: "group_mean_zero",
     name: "group advantage mean = 0",
     relation: "<=",
     bound: () => F32_SUM_TOLERANCE,
@@ -259,6 +263,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 5,
+    key: "padding_invariant",
     name: "loss invariant to padding",
     relation: "<=",
     bound: () => F32_SUM_TOLERANCE,
@@ -279,6 +284,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 6,
+    key: "accumulated_is_one_pass",
     name: "accumulated = one-pass gradient",
     relation: "<=",
     bound: () => GRADIENT_TOLERANCE,
@@ -293,6 +299,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 7,
+    key: "old_logp_frozen",
     name: "old_logp frozen in the update",
     relation: ">",
     bound: klOfTolerance,
@@ -316,6 +323,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 8,
+    key: "update_follows_advantage",
     name: "update raises log π where A > 0",
     relation: ">",
     bound: () => 0,
@@ -324,6 +332,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 9,
+    key: "reference_stays_behind",
     name: "KL to the reference > 0 after a step",
     relation: ">",
     bound: klOfTolerance,
@@ -342,6 +351,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 10,
+    key: "no_signal_no_change",
     name: "no signal, no change",
     relation: "<=",
     bound: () => 0,
@@ -354,6 +364,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 11,
+    key: "own_group_advantages",
     name: "advantages of each problem's own group",
     relation: "<=",
     bound: () => F32_SUM_TOLERANCE,
@@ -372,3 +383,8 @@ export const INVARIANTS: readonly Invariant[] = [
     },
   },
 ];
+
+/** The key of an invariant; its number where a file tells of one that this version does not know. */
+export function invariantKey(id: number): string {
+  return INVARIANTS.find((invariant) => invariant.id === id)?.key ?? `invariant_${id}`;
+}

@@ -121,6 +121,8 @@ export type Measured =
 /** One invariant. */
 export interface Invariant {
   readonly id: number;
+  /** Its name for programs: the id of the finding that it is violated. */
+  readonly key: string;
   readonly name: string;
   readonly relation: "<=" | ">";
   /** @param logpTolerance The trainer's. */

@@ -1,0 +1,198 @@
+/** Findings for a terminal: the source, the one thing to do first, then class by class; what others wrote is spelled out. */
+import { escapeControls } from "../src/core/sentence.ts";
+import type { Finding, FindingClass } from "../src/diagnose/finding.ts";
+import { say } from "../src/diagnose/findings/curve.ts";
+import { firstToAct } from "../src/diagnose/findings/order.ts";
+import type { RunView } from "../src/producers/run_view.ts";
+
+/** How a text is laid out. */
+export interface Layout {
+  readonly columns: number;
+  readonly hasColours: boolean;
+  /** Everything: what holds, what was passed over, all alternatives. */
+  readonly all: boolean;
+}
+
+const SGR = { red: 31, yellow: 33, cyan: 36, bold: 1, dim: 2 } as const;
+
+function styled(text: string, style: keyof typeof SGR, { hasColours }: Layout): string {
+  return hasColours ? `\x1b[${SGR[style]}m${text}\x1b[0m` : text;
+}
+
+/** Breaks a text at its spaces. @param options.indent Spaces before each line. */
+function wrap(text: string, { columns, indent }: { columns: number; indent: number }): string[] {
+  const width = columns - indent;
+  const lines: string[] = [];
+  let line = "";
+  for (const word of escapeControls(text).split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = line === "" ? word : `${line} ${word}`;
+    }
+  }
+  lines.push(line);
+  return lines.map((one) => " ".repeat(indent) + one);
+}
+
+/** A path that loses its middle where it is too long for a line. */
+function shortPath(path: string, room: number): string {
+  const text = escapeControls(path);
+  if (text.length <= room) return text;
+  const back = Math.max(8, Math.floor(room * 0.7));
+  return `${text.slice(0, Math.max(0, room - back - 1))}…${text.slice(-back)}`;
+}
+
+const HEADINGS = {
+  violated: "Violated: cannot be in a correct run",
+  suspect: "Suspect: wants a look",
+  expected: "Expected: looks alarming and is by construction",
+  note: "Notes: true, and no fault",
+  holds: "Holds",
+  "not-checkable": "Not checked",
+} as const satisfies Record<FindingClass, string>;
+
+const COLOURS: Partial<Record<FindingClass, keyof typeof SGR>> = {
+  violated: "red",
+  suspect: "yellow",
+  note: "cyan",
+  expected: "cyan",
+};
+
+/** How many alternatives of a finding are shown without `--all`. */
+const MOST_ALTERNATIVES = 2;
+
+function describeFinding(finding: Finding, layout: Layout): string[] {
+  const { id, sentence, bound, boundFrom, alternatives = [], next, explains } = finding;
+  const { columns, all } = layout;
+  const body = { columns, indent: 4 };
+  const isGrave = finding.class === "violated" || finding.class === "suspect";
+  const [first, ...rest] = wrap(`${id}  ${sentence}`, { columns, indent: 2 });
+  const head = `  ${styled(id, "bold", layout)}${first.slice(2 + id.length)}`;
+  const lines = [head, ...rest.map((line) => `  ${line}`)];
+  const isBounded = isGrave || (all && finding.class === "note");
+  if (isBounded && boundFrom !== undefined) {
+    const number = bound === undefined ? "" : `bound ${say(bound)}: `;
+    lines.push(...wrap(`${number}${boundFrom}`, body));
+  }
+  const shown = all ? alternatives : isGrave ? alternatives.slice(0, MOST_ALTERNATIVES) : [];
+  if (shown.length > 0) lines.push(...wrap(`or: ${shown.join("; or ")}`, body));
+  if (explains !== undefined && isGrave) {
+    lines.push(...wrap(`explains: ${explains.join(", ")}`, body));
+  }
+  if (next !== undefined && (isGrave || all)) lines.push(...wrap(`next: ${next}`, body));
+  return lines;
+}
+
+function describeUnchecked(findings: readonly Finding[], layout: Layout): string[] {
+  return findings.flatMap(({ sentence, next }) => [
+    ...wrap(sentence.replace(/^Not checked: /, ""), { columns: layout.columns, indent: 2 }),
+    ...(next === undefined
+      ? []
+      : wrap(`to check it: ${next}`, { columns: layout.columns, indent: 6 })),
+  ]);
+}
+
+/** In which order classes are shown, and whether without `--all`. */
+const SHOWN: readonly (readonly [FindingClass, "always" | "all"])[] = [
+  ["violated", "always"],
+  ["suspect", "always"],
+  ["note", "always"],
+  ["expected", "always"],
+  ["holds", "all"],
+  ["not-checkable", "always"],
+];
+
+function sourceLine({ log, producer, era, steps }: RunView, { columns }: Layout): string {
+  const { source, rows } = log;
+  const range = steps.length === 0
+    ? "no step"
+    : `steps ${say(steps[0])} to ${say(steps[steps.length - 1])}`;
+  const writer = producer ? `${producer.title}${era ? ` ${era.title}` : ""}` : "unknown writer";
+  const rest = `${source.form}, ${writer}, ${say(rows.count)} rows, ${range}`;
+  const room = columns - rest.length - 2;
+  // Where both do not fit the path has a line of its own.
+  if (room < 16) return `${shortPath(source.path, columns - 1)}:\n  ${rest}`;
+  return `${shortPath(source.path, room)}: ${rest}`;
+}
+
+function describeFirst(findings: readonly Finding[], layout: Layout): string[] {
+  const { columns } = layout;
+  const first = firstToAct(findings);
+  if (first === undefined) {
+    const [only] = findings.filter(({ id }) => id === "not_rl");
+    if (only) return wrap(only.sentence, { columns, indent: 0 });
+    return wrap("First: nothing to do. No rule found a fault in what this log holds.", {
+      columns,
+      indent: 0,
+    });
+  }
+  const isGrave = first.class === "violated" || first.class === "suspect";
+  const action = first.next ?? first.sentence;
+  const text = isGrave
+    ? `First (${first.id}): ${action}`
+    : `First: nothing is wrong by this log. Worth doing (${first.id}): ${action}`;
+  const [line, ...rest] = wrap(text, { columns, indent: 0 });
+  return [styled(line, "bold", layout), ...rest];
+}
+
+/** What `--all` adds: what the log holds besides, and what is known of the settings. */
+function describeRest({ log, unknown, settings }: RunView, layout: Layout): string[] {
+  const body = { columns: layout.columns, indent: 2 };
+  const known = Object.entries(settings).map(([name, { value, from }]) =>
+    `${name} ${value} (${from})`
+  );
+  return [
+    ...(known.length > 0 ? ["", "Settings", ...wrap(known.join(", "), body)] : []),
+    ...(unknown.length > 0
+      ? ["", "Keys without a meaning here", ...wrap(unknown.join(", "), body)]
+      : []),
+    ...(log.source.ignored.length > 0
+      ? [
+        "",
+        "Passed over",
+        ...log.source.ignored.flatMap(({ what, count, example }) =>
+          wrap(`${say(count)} × ${what}, for example ${example}`, body)
+        ),
+      ]
+      : []),
+  ];
+}
+
+/**
+ * Lays findings out.
+ *
+ * @param view The log.
+ * @param findings As judgeLog orders them.
+ * @param layout Columns, colours, and whether everything is shown.
+ * @returns The text, ready for a terminal.
+ */
+export function findingsText(
+  view: RunView,
+  findings: readonly Finding[],
+  layout: Layout,
+): string {
+  const lines = [sourceLine(view, layout), ...describeFirst(findings, layout)];
+  for (const [kind, when] of SHOWN) {
+    const own = findings.filter((finding) => finding.class === kind && finding.id !== "not_rl");
+    if (own.length === 0 || (when === "all" && !layout.all)) continue;
+    const colour = COLOURS[kind];
+    const heading = HEADINGS[kind];
+    lines.push("", colour ? styled(heading, colour, layout) : heading);
+    lines.push(
+      ...(kind === "not-checkable"
+        ? describeUnchecked(own, layout)
+        : own.flatMap((finding) => describeFinding(finding, layout))),
+    );
+  }
+  if (layout.all) lines.push(...describeRest(view, layout));
+  return lines.join("\n");
+}
+
+/** One line about a finding, for a log that is watched. */
+export function findingLine({ id, class: kind, step, sentence }: Finding): string {
+  return escapeControls(
+    `${kind}  ${id}${step === undefined ? "" : ` at step ${say(step)}`}: ${sentence}`,
+  );
+}
