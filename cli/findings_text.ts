@@ -87,7 +87,10 @@ function describeFinding(finding: Finding, layout: Layout): string[] {
 
 function describeUnchecked(findings: readonly Finding[], layout: Layout): string[] {
   return findings.flatMap(({ sentence, next }) => [
-    ...wrap(sentence.replace(/^Not checked: /, ""), { columns: layout.columns, indent: 2 }),
+    ...wrap(capitalized(sentence.replace(/^Not checked: /, "")), {
+      columns: layout.columns,
+      indent: 2,
+    }),
     ...(next === undefined
       ? []
       : wrap(`to check it: ${next}`, { columns: layout.columns, indent: 6 })),
@@ -195,4 +198,8 @@ export function findingLine({ id, class: kind, step, sentence }: Finding): strin
   return escapeControls(
     `${kind}  ${id}${step === undefined ? "" : ` at step ${say(step)}`}: ${sentence}`,
   );
+}
+
+function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }

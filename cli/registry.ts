@@ -51,7 +51,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: () => import("./commands/grad.ts"),
   },
   triage: {
-    summary: "what may be wrong with a run, with evidence and the next test",
+    summary: "what is wrong with a run, whoever trained it, and what to do",
     load: () => import("./commands/triage.ts"),
   },
   formats: {

@@ -52,7 +52,7 @@ Deno.test("triage says what was NaN and in which step, and lists violated checks
     );
     for (const path of [folder, metrics]) {
       const { stdout, code } = await agentrl(["triage", path]);
-      assertEquals(code, 0);
+      assertEquals(code, 3);
       assertStringIncludes(stdout, "NaN or infinity in step 5: ");
       assertStringIncludes(stdout, "loss is NaN or infinite in step 5");
       assertStringIncludes(stdout, "grad_norm is NaN or infinite in step 5");
@@ -79,21 +79,128 @@ Deno.test("triage says what was NaN and in which step, and lists violated checks
     assert(!/No rule fired|unlucky/.test(stdout), stdout);
   }));
 
-Deno.test("triage takes a JSONL of a few metrics, and says that nothing fired and what it lacks", () =>
+/** Rows of a foreign log: a reward that rises, and whatever a test adds. */
+function foreignRows(count: number, extra: (at: number) => Readonly<Record<string, number>>) {
+  return Array.from({ length: count }, (_, i) => ({
+    step: i + 1,
+    reward: 0.2 + 0.5 * i / count + 0.02 * (i % 3),
+    reward_std: 0.3,
+    "completions/mean_length": 200 + (i % 5),
+    "completions/clipped_ratio": 0.01,
+    loss: 0.01,
+    grad_norm: 0.2 + 0.01 * (i % 4),
+    learning_rate: 1e-6,
+    ...extra(i / count),
+  }));
+}
+
+Deno.test("triage reads a foreign log: its source, the one thing to do first, findings, and exit codes", () =>
   withFolder(async (folder) => {
-    const path = `${folder}/other.jsonl`;
+    const path = `${folder}/log.jsonl`;
+    Deno.writeTextFileSync(path, jsonl(foreignRows(40, () => ({}))));
+    const healthy = await agentrl(["triage", path, "--json"]);
+    assertEquals(healthy.code, 0, healthy.stderr);
+    const { source, findings, first } = JSON.parse(healthy.stdout);
+    assertEquals([source.form, source.producer, source.rows, source.steps], [
+      "jsonl",
+      "trl",
+      40,
+      40,
+    ]);
+    assert(source.understood.includes("completions/clipped_ratio"), "a key with a meaning");
+    assertEquals(first, null);
+    const grave = (one: { class: string }) => ["violated", "suspect"].includes(one.class);
+    assertEquals(findings.filter(grave), []);
+
     Deno.writeTextFileSync(
       path,
-      jsonl(HEALTHY.map(({ reward, entropy }) => ({ reward, entropy }))),
+      jsonl(foreignRows(40, () => ({ "completions/clipped_ratio": 0.91 }))),
     );
-    const { stdout, code } = await agentrl(["triage", path, "--json"]);
-    const report = JSON.parse(stdout);
-    assertEquals([code, report.causes, report.conclusion], [0, [], "nothing-fired"]);
-    assert(report.notMeasured.some((text: string) => text.includes("logp_gap")));
-    assertStringIncludes((await agentrl(["triage", path])).stdout, "not the same as healthy");
+    const cut = await agentrl(["triage", path]);
+    assertEquals(cut.code, 0, "a suspect alone is no failure");
+    const lines = cut.stdout.split("\n");
+    assertStringIncludes(lines[0]!, "jsonl, TRL");
+    assertStringIncludes(
+      lines.slice(1, 3).join(" "),
+      "First (answers_cut): Raise max_completion_length",
+    );
+    assert(lines.every((line) => line.length <= 80), "80 columns");
+    assertEquals((await agentrl(["triage", path, "--strict"])).code, 3);
+
+    Deno.writeTextFileSync(path, jsonl(foreignRows(40, () => ({ learning_rate: 0, reward: 0.3 }))));
+    const violated = await agentrl(["triage", path, "--json"]);
+    assertEquals(violated.code, 3);
+    assertEquals(JSON.parse(violated.stdout).first, "learning_rate_zero");
   }));
 
-Deno.test("triage refuses files that hold no metrics", () =>
+Deno.test("triage takes names that it does not know by --map, and spells out control characters", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/own\x1b[31mnames.jsonl`;
+    const rows = foreignRows(40, () => ({})).map(({ step, reward }) => ({
+      step,
+      "score\x1b[2J": reward,
+    }));
+    Deno.writeTextFileSync(path, jsonl(rows));
+    const named = await agentrl(["triage", path, "--map", "score\x1b[2J=reward", "--json"]);
+    assertEquals(JSON.parse(named.stdout).source.understood, ["reward"]);
+    const { stdout, stderr } = await agentrl(["triage", path, "--all"]);
+    assert(!stdout.includes("\x1b") && !stderr.includes("\x1b"), stdout);
+  }));
+
+Deno.test("triage --against names what lies beside a healthy run", () =>
+  withFolder(async (folder) => {
+    const [healthy, other] = [`${folder}/healthy.jsonl`, `${folder}/other.jsonl`];
+    Deno.writeTextFileSync(healthy, jsonl(foreignRows(40, () => ({}))));
+    Deno.writeTextFileSync(other, jsonl(foreignRows(40, () => ({ grad_norm: 9 }))));
+    const { stdout } = await agentrl(["triage", other, "--against", healthy, "--json"]);
+    const own = JSON.parse(stdout).findings.filter(({ id }: { id: string }) =>
+      id === "unlike_healthy"
+    );
+    assertEquals(own.map(({ key }: { key: string }) => key), ["grad_norm"]);
+    const same = await agentrl(["triage", healthy, "--against", healthy, "--json"]);
+    assert(!same.stdout.includes("unlike_healthy"));
+  }));
+
+Deno.test("triage --follow says a finding when it first holds, once, and ends at --until", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/growing.jsonl`;
+    const rows = foreignRows(60, (at) => ({ loss: at < 0.5 ? 0.01 : NaN }));
+    const text = rows.map((row) => `${JSON.stringify(row).replace('"loss":null', '"loss":NaN')}\n`);
+    Deno.writeTextFileSync(path, text.slice(0, 20).join(""));
+    const watched = agentrl(["triage", path, "--follow", "--until", "violated"]);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    Deno.writeTextFileSync(path, text.slice(20).join(""), { append: true });
+    const { code, stdout } = await watched;
+    assertEquals(code, 3, stdout);
+    const said = stdout.split("\n").filter((line) => line.includes("non_finite at step 31"));
+    assertEquals(said.length, 1, stdout);
+  }));
+
+Deno.test("a violated invariant of our own run is a finding under its key, and its causes are suspects", () =>
+  withFolder(async (folder) => {
+    Deno.writeTextFileSync(
+      `${folder}/metrics.jsonl`,
+      jsonl(HEALTHY.map((row) => ({ ...row, logp_gap: 0.07 }))),
+    );
+    const check = {
+      id: 2,
+      name: "sampler = trainer log-prob",
+      value: 0.5,
+      relation: "<=",
+      bound: 0,
+      bound_reason: "one engine",
+      verdict: "violated",
+      reason: "largest gap",
+    };
+    Deno.writeTextFileSync(`${folder}/checks.json`, JSON.stringify({ checks: [check] }));
+    const { code, stdout } = await agentrl(["triage", folder, "--json"]);
+    const { findings, conclusion, causes, source } = JSON.parse(stdout);
+    assertEquals([code, conclusion, source.producer], [3, "fault", "agentrl"]);
+    assertEquals([findings[0].id, findings[0].class], ["sampler_is_trainer", "violated"]);
+    assertEquals([findings[1].id, findings[1].class], [causes[0].fault, "suspect"]);
+  }));
+
+Deno.test("triage refuses what holds no log with one sentence", () =>
   withFolder(async (folder) => {
     const path = `${folder}/a.jsonl`;
     const refused: readonly (readonly [string, RegExp])[] = [
@@ -105,17 +212,19 @@ Deno.test("triage refuses files that hold no metrics", () =>
       ['{"loss": 1}\n', /holds none of the metrics/],
     ];
     for (const [text, sentence] of refused) {
+=======
+    for (const text of ["", "nonsense\n", "\x00\x01\x02\xff"]) {
       Deno.writeTextFileSync(path, text);
-      assertRefused(await agentrl(["triage", path]), { code: 2, sentence });
+      assertRefused(await agentrl(["triage", path]), { code: 2, sentence: /Cannot read/ });
     }
     const missing = await agentrl(["triage", `${folder}/none`]);
     assertRefused(missing, { code: 2, sentence: /there is no such file or folder/ });
-    assertRefused(await agentrl(["triage", folder]), {
+    assertRefused(await agentrl(["triage"]), { code: 2, sentence: /PATH is missing/ });
+    assertRefused(await agentrl(["triage", path, "--until", "violated"]), {
       code: 2,
-      sentence: /metrics\.jsonl: there is no/,
+      sentence: /--until belongs to --follow/,
     });
-    assertRefused(await agentrl(["triage"]), { code: 2, sentence: /RUN is missing/ });
-    Deno.writeTextFileSync(`${folder}/metrics.jsonl`, '{"reward": 1}\n');
+    Deno.writeTextFileSync(`${folder}/metrics.jsonl`, jsonl(HEALTHY));
     Deno.writeTextFileSync(`${folder}/checks.json`, '{"checks": 3}');
     assertRefused(await agentrl(["triage", folder]), { code: 2, sentence: /checks\.json: checks/ });
   }));

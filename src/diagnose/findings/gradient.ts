@@ -152,9 +152,9 @@ function spikes(context: Context, gradient: Curve): readonly Finding[] {
   };
   const next = `Look at the batch of step ${
     say(worst.step)
-  }: its longest answers and its largest ratios. ${
-    capital(context.knob("gradientClip", "the gradient clip"))
-  } bounds what it can do.`;
+  }: its longest answers and its largest ratios; ${
+    context.knob("gradientClip", "the gradient clip")
+  } bounds what such a batch can do.`;
   if (companions.length > 0) {
     const joined = companions.map(({ curve, own }) => `${curve.key} (${say(own.value)})`).join(
       ", ",
@@ -180,7 +180,7 @@ function spikes(context: Context, gradient: Curve): readonly Finding[] {
           ],
         }
         : {}),
-      next,
+      ...(harm ? { next } : {}),
     }];
   }
   return [{
@@ -192,14 +192,9 @@ function spikes(context: Context, gradient: Curve): readonly Finding[] {
     } around it${
       found.length === 1
         ? ": a lone spike, and no fault"
-        : `, and ${found.length - 1} smaller ones: single batches, and by themselves no fault`
+        : `, the highest of ${found.length} spikes: single batches, and by themselves no fault`
     }.`,
-    next,
   }];
-}
-
-function capital(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 function zeroLearningRate(context: Context, rate: Curve): readonly Finding[] {
@@ -263,11 +258,9 @@ function zeroLoss(context: Context, loss: Curve): readonly Finding[] {
     ...about(loss),
     step: steps[0],
     value: middle(values),
-    sentence: `${loss.key} stays at about 0${
-      updates === 1
-        ? `, as it must with one update a batch (${name} = 1)`
-        : ` as it does with one update a batch (${name} = 1)`
-    }: advantages sum to 0 before the first update${
+    sentence: `${loss.key} stays at about 0, as it ${
+      updates === 1 ? "must" : "does"
+    } with one update a batch (${name}): advantages sum to 0 before the first update${
       coefficient ? ", and what is left is the KL penalty" : ""
     }. It says nothing about progress; the reward does.`,
   }];

@@ -40,7 +40,7 @@ const WANTED: readonly {
   { need: "truncated", metrics: ["truncated"], tells: "whether answers are cut off" },
   {
     need: "flat_groups",
-    metrics: ["flat_groups", "reward_std"],
+    metrics: ["flat_groups", "reward_std", "all_solved"],
     tells: "how many groups have equal rewards",
   },
   { need: "grad_norm", metrics: ["grad_norm"], tells: "whether the gradient spikes or vanishes" },

@@ -287,7 +287,7 @@ const CLEAR_SPREAD = 1e-2;
 
 function flatButSpread(context: Context, spread: Curve): readonly Finding[] {
   const flatness = flatnessOf(context);
-  if (!flatness || flatness.by !== "share") return [];
+  if (!flatness || flatness.by === "spread") return [];
   const flat = byStep({ ...flatness.curve, values: flatness.shares }, spread);
   const rows = rowsWhere(spread, (value, i) => {
     const share = flat.get(spread.steps[i]);

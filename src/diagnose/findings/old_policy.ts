@@ -41,7 +41,7 @@ function trivialRatios(context: Context): readonly Finding[] {
       id: "zero_clip_expected",
       class: "expected",
       sentence:
-        `${rows}, as it must be: with one update a batch (${name} = 1) the policy is still the one that sampled.`,
+        `${rows}, as it must be: with one update a batch (${name}) the policy is still the one that sampled.`,
     }];
   }
   if (updates === undefined) {
@@ -50,7 +50,7 @@ function trivialRatios(context: Context): readonly Finding[] {
       id: "zero_clip_expected",
       class: "expected",
       sentence:
-        `${rows}, as it is by construction where each batch is used for one update (${name} = 1). ` +
+        `${rows}, as it is by construction where each batch is used for one update (${name}). ` +
         "With several updates a batch it would be suspect: the old log-probs would be computed anew for each.",
       next: "Where each batch is used more than once, say so with --updates-per-batch.",
     }];

@@ -1,6 +1,6 @@
 /** Rules about the signal in the rewards: groups whose rewards are all equal teach nothing. */
 import type { Finding } from "../finding.ts";
-import { type Curve, holdsFrom, lastQuarter, middle, say } from "./curve.ts";
+import { byStep, type Curve, holdsFrom, lastQuarter, middle, say } from "./curve.ts";
 import { about, type Context, percent, type Rule, stepsText, SURE } from "./rule.ts";
 
 /** A row of a curve of flatness by step: 1 where no group can teach anything. */
@@ -8,14 +8,20 @@ export interface Flatness {
   readonly curve: Curve;
   /** Share of flat groups of each value of the curve. */
   readonly shares: Float64Array;
-  /** What the shares are: as logged, or whole steps by a spread of exactly 0. */
-  readonly by: "share" | "spread";
+  /** What the shares are: as logged, groups all solved and not at all, or whole steps by a spread of exactly 0. */
+  readonly by: "share" | "solved" | "spread";
 }
 
 /** How flat the groups are. Whatever a spread of rewards is taken over, at exactly 0 all rewards of the step are equal. */
 export function flatnessOf(context: Context): Flatness | undefined {
   const share = context.curve("flat_groups");
   if (share) return { curve: share, shares: share.values, by: "share" };
+  const solved = context.curve("all_solved"), none = context.curve("none_solved");
+  if (solved && none) {
+    const noneAt = byStep(none, solved);
+    const shares = solved.values.map((value, i) => value + (noneAt.get(solved.steps[i]) ?? 0));
+    return { curve: { ...solved, key: `${solved.key} + ${none.key}` }, shares, by: "solved" };
+  }
   const spread = context.curve("reward_std");
   if (!spread || spread.series.definition.window === "mean_of_extremes") return undefined;
   return { curve: spread, shares: spread.values.map((std) => std === 0 ? 1 : 0), by: "spread" };
