@@ -1,5 +1,5 @@
 /** Tells our own runs from other people's by what lies at a path. */
-import { AGENTRL } from "../producers/agentrl.ts";
+import { EVERY_ROW } from "../producers/agentrl.ts";
 import { infoOf } from "./paths.ts";
 
 /** Bytes in which the first row of a metrics.jsonl ends: it has about forty numbers. */
@@ -29,8 +29,7 @@ function hasOwnRows(path: string): boolean {
   const [line = ""] = headOf(path).split("\n", 1);
   const row = parsed(line);
   if (typeof row !== "object" || row === null) return false;
-  return AGENTRL.recognise({ keys: new Set(Object.keys(row)), form: "jsonl", values: () => [] }) ===
-    1;
+  return EVERY_ROW.every((key) => Object.hasOwn(row, key));
 }
 
 /** True of a config.json that agentrl wrote: other trainers have one beside a metrics.jsonl, too. */

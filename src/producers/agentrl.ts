@@ -3,7 +3,7 @@ import type { MetricDefinition, Producer } from "./definition.ts";
 import { OF_GROUPS, OF_MINIBATCHES, OF_SAMPLES, OF_TOKENS } from "./shapes.ts";
 
 /** The keys that every row has; metrics of an evaluation and of a KL term come and go. */
-const EVERY_ROW: readonly string[] = [
+export const EVERY_ROW: readonly string[] = [
   "reward",
   "pass_rate",
   "reads",

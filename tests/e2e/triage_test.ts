@@ -203,16 +203,6 @@ Deno.test("a violated invariant of our own run is a finding under its key, and i
 Deno.test("triage refuses what holds no log with one sentence", () =>
   withFolder(async (folder) => {
     const path = `${folder}/a.jsonl`;
-    const refused: readonly (readonly [string, RegExp])[] = [
-      ["", /holds no row/],
-      ['{"reward": 1}\n{"reward": NaN}\n', /line 2 is not a row of JSONL/],
-      ['{"reward": 1}\nnonsense\n{"reward": 1}\n', /line 2 is not a row of JSONL/],
-      ['{"reward": "high"}\n', /row 1: reward is "high", but a metric must be a finite number/],
-      ['{"reward": null}\n', /row 1: reward is null, which stands for NaN or infinity/],
-      ['{"loss": 1}\n', /holds none of the metrics/],
-    ];
-    for (const [text, sentence] of refused) {
-=======
     for (const text of ["", "nonsense\n", "\x00\x01\x02\xff"]) {
       Deno.writeTextFileSync(path, text);
       assertRefused(await agentrl(["triage", path]), { code: 2, sentence: /Cannot read/ });
