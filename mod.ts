@@ -1,5 +1,6 @@
 /**
- * agentrl: a laboratory for agent reinforcement learning on WebGPU. This is the public API, re-exports only.
+ * agentrl: a laboratory for agent reinforcement learning on WebGPU. This is the public API, re-exports only; reports are in
+ * `agentrl/report`.
  *
  * @module
  */
@@ -29,17 +30,24 @@ export {
   resolveConfig,
   type TrainConfig,
 } from "./src/rl/config.ts";
-export { AGGREGATION_MODES, type AggregationMode } from "./src/equations/aggregate.ts";
+export {
+  AGGREGATION_MODES,
+  type AggregationMode,
+  type AggregationOptions,
+  aggregationWeights,
+} from "./src/equations/aggregate.ts";
 export { type AlgorithmName, ALGORITHMS } from "./src/rl/algorithms.ts";
 
 // The device, and kernels on it.
 export {
   type AdapterReport,
   checkDevice,
+  compileKernel,
   type Gpu,
   type GpuOptions,
   NO_ADAPTER,
   openGpu,
+  type OperandAccessors,
 } from "./src/gpu/device.ts";
 export { Commands, type Launch, Plan, type ReadRequest, type Step } from "./src/gpu/commands.ts";
 export {
@@ -117,9 +125,10 @@ export { OWNER } from "./src/core/owner.ts";
 export { decode, encode, TOKEN, type Word, WORDS } from "./src/gym/vocabulary.ts";
 
 // Rollouts.
-export { type PackedBatch, packEpisodes } from "./src/rollout/batch.ts";
+export { gridToRows, type PackedBatch, packEpisodes, rowsToGrid } from "./src/rollout/batch.ts";
 export type { DecodeRequest, GymTables } from "./src/rollout/decode_request.ts";
 export { Decoder, type DecoderOptions } from "./src/rollout/decoder.ts";
+export { type EpisodeScores, scoreEpisodes } from "./src/rollout/score.ts";
 export { evaluateAgent, type Evaluation, type EvaluationRequest } from "./src/rollout/evaluate.ts";
 export { type HostRequest, rolloutHost } from "./src/rollout/host.ts";
 export {
@@ -151,7 +160,8 @@ export {
   type StageContext,
   type Stages,
 } from "./src/rl/stages.ts";
-export { type TrainBatch } from "./src/rl/train_batch.ts";
+export { collate, type TrainBatch } from "./src/rl/train_batch.ts";
+export { type ObjectiveGrids, objectiveRows } from "./src/rl/objective.ts";
 export {
   type PreparedUpdate,
   type StepReport,
@@ -183,6 +193,7 @@ export {
   type Verdict as CheckVerdict,
   violated,
 } from "./src/diagnose/invariants.ts";
+export { type CheckRequest, runChecks } from "./src/faults/trainer_checks.ts";
 export { bisect, type BisectResult, type BisectTest } from "./src/diagnose/bisect.ts";
 export {
   type HealthyReference,
@@ -204,8 +215,10 @@ export { type NotFinite, triageMetrics } from "./src/faults/run_metrics.ts";
 export {
   CONFIGURATION_FAULTS,
   type Fault,
+  faultConfig,
   type FaultName,
   FAULTS,
+  faultyStages,
   FURTHER_FAULTS,
   MATRIX_FAULTS,
 } from "./src/faults/faults.ts";
@@ -214,6 +227,10 @@ export {
   type ConsistencyMetrics,
   type MetricName,
   type MetricsRow,
+  metricsRow,
   type OptimizerMetrics,
   type OutcomeMetrics,
 } from "./src/rl/metrics.ts";
+
+// Files.
+export { Journal, type JournalRow } from "./src/files/journal.ts";

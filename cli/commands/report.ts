@@ -1,6 +1,5 @@
 /** `agentrl report`: one HTML file about runs, experiments, failures and timings. */
-import { readContent } from "../../src/report/files/content.ts";
-import { writeReport } from "../../src/report/files/write_report.ts";
+import { reportOn } from "../../src/report/files/report_on.ts";
 import { requireOutput } from "../../src/files/output.ts";
 import { UserError } from "../../src/core/errors.ts";
 import { defineCommand } from "../command.ts";
@@ -18,7 +17,7 @@ export const command = defineCommand({
       );
     }
     requireOutput(out, { inputs: paths });
-    const sizeBytes = await writeReport(out, readContent(paths));
+    const sizeBytes = await reportOn(paths, out);
     return { document: { out, sizeBytes }, text: `${out} (${Math.ceil(sizeBytes / 1000)} KB)` };
   },
 });

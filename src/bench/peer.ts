@@ -13,7 +13,7 @@ const answerSchema = z.looseObject({
 /** One answer: milliseconds of the case, its tokens (0 where they are not counted), and what the case has besides. */
 export type PeerAnswer = z.infer<typeof answerSchema>;
 
-/** See the file's head; end it with `close`. */
+/** A peer program that times the same cases, asked one case a line; end it with `close`. */
 export class Peer {
   readonly threads: number;
   readonly #process: Deno.ChildProcess;

@@ -26,8 +26,11 @@ import {
 
 /** What is checked. */
 export interface CheckRequest {
+  /** The gym that it samples from. */
   readonly gym: CompiledGym;
+  /** The configuration of the run. */
   readonly config: TrainConfig;
+  /** The shape of the model. */
   readonly model: ModelConfig;
   /** The weights [W] before any training; the KL reference starts from them, too. */
   readonly weights_W: Float32Array<ArrayBuffer>;
@@ -146,7 +149,7 @@ function checkable(
         await scratch.update(batch);
         const moved_W = await readParameters(learner.commands, learner.parameters);
         return moved_W.reduce(
-          (most, value, w) => Math.max(most, Math.abs(value - weights_W[w])),
+          (most, value, w) => Math.max(most, Math.abs(value - (weights_W[w] ?? NaN))),
           0,
         );
       }),

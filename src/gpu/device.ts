@@ -27,7 +27,12 @@ export interface AdapterReport {
 export interface GpuOptions {
   /** How kernels are laid out, where the adapter's default is not wanted. The bits are the same. */
   readonly tuning?: Partial<Tuning>;
-  /** How results come back (see readback.ts); by default awaited, which works everywhere. */
+  /**
+   * How results come back: `awaited` (the default), 10 ms or more whatever the size, works everywhere; `primed`, 0.1–0.3 ms,
+   * rests on behaviour of Deno's WebGPU and may end the process of a Deno that lacks it. Whether yours has it,
+   * a program says that is run once for each version: cli/readback_selftest.ts (`./readback-selftest` of the package) prints
+   * `primed` where it works.
+   */
   readonly readback?: ReadbackMode;
   /** Refuse a software adapter. */
   readonly requireHardware?: boolean;

@@ -180,7 +180,7 @@ function weightRows(printed: readonly (readonly string[])[], begin: number) {
   };
 }
 
-/** See the file's head. */
+/** What each episode weighs in the loss under each aggregation mode. */
 export const AGGREGATION: Experiment = {
   name: "aggregation",
   title: "Loss aggregation decides what an episode weighs (Figure 6.2)",

@@ -69,7 +69,7 @@ function checksOf(measured: Readonly<Record<string, RolloutStats>>): LabCheck[] 
   ];
 }
 
-/** See the file's head. */
+/** What the base agent does before any reinforcement learning, and the untrained one beside it. */
 export const BASE_AGENT: Experiment = {
   name: "base_agent",
   title: "A base agent to learn from",

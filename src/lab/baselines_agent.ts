@@ -179,7 +179,7 @@ async function measure(context: LabContext) {
   return { statistics, constants, variance, direct };
 }
 
-/** See the file's head. */
+/** The variance of the real agent's gradient as a function of the baseline. */
 export const BASELINES_AGENT: Experiment = {
   name: "baselines_agent",
   title: "The variance of TinyAgent's gradient under a baseline (Figure 6.1)",

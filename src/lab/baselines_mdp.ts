@@ -114,7 +114,7 @@ function rowsOf(name: string, source: string, quality: BaselineQuality | undefin
     : [[name, source, quality.error, quality.noise, quality.variance]];
 }
 
-/** See the file's head. */
+/** Bias and variance of the estimate under each baseline, where the exact gradient is known. */
 export const BASELINES_MDP: Experiment = {
   name: "baselines_mdp",
   title: "Baselines do not bias the gradient, and they can quiet it",

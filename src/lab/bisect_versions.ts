@@ -24,7 +24,7 @@ const VERSIONS: readonly Version[] = Array.from({ length: VERSION_COUNT }, (_, n
   fault: number < BROKEN_SINCE ? undefined : "sign_flip",
 }));
 
-/** See the file's head. */
+/** Which of eight versions broke the trainer, and how many tests it took. */
 export const BISECT_VERSIONS: Experiment = {
   name: "bisect_versions",
   title: "Bisecting a regression, with the invariants as the test",

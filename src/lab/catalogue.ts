@@ -205,7 +205,7 @@ async function runCatalogue(context: LabContext): Promise<LabResult> {
   };
 }
 
-/** See the file's head. */
+/** Each failure's run beside its healthy run, and what tells them apart. */
 export const CATALOGUE_RUNS: Experiment = {
   name: "catalogue",
   title: "The catalogue of failures",

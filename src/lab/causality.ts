@@ -89,7 +89,7 @@ async function measureVariances(context: LabContext) {
   return { total, toGo, reduction: 1 - toGo / total };
 }
 
-/** See the file's head. */
+/** The variance of the estimate with rewards-to-go beside that with total returns. */
 export const CAUSALITY: Experiment = {
   name: "causality",
   title: "Causality: reward-to-go instead of the total return",

@@ -62,7 +62,7 @@ function drawFrequencies(seed: number): number[] {
   return counts_A.map((count) => count / DRAWS);
 }
 
-/** See the file's head. */
+/** Gradients with the baseline as a constant and with it left attached, each held to the exact one. */
 export const DETACH: Experiment = {
   name: "detach",
   title: "A baseline must be a constant of the loss",

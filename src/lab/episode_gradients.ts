@@ -48,7 +48,7 @@ function scoreObjective(
   });
 }
 
-/** See the file's head. `destroy` frees its memory. */
+/** Gradients of single episodes: their norms and weighted sums without ever holding all of them. `destroy` frees its memory. */
 export class EpisodeGradients {
   readonly #batch: TrainBatch;
   readonly #parameters: Parameters;

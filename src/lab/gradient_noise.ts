@@ -83,7 +83,7 @@ async function measure(context: LabContext, sizes: readonly number[]) {
   }));
 }
 
-/** See the file's head. */
+/** Cosines between the gradients of independent batches, by their size. */
 export const GRADIENT_NOISE: Experiment = {
   name: "gradient_noise",
   title: "Gradient noise: the cosine between independent batches",

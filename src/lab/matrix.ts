@@ -67,7 +67,7 @@ function matrixTable(title: string, rows: readonly MatrixRow[]): ResultTable {
   };
 }
 
-/** See the file's head. */
+/** The verdict of every invariant on every fault. */
 export const MATRIX: Experiment = {
   name: "matrix",
   title: "Which invariant catches which fault",

@@ -91,7 +91,7 @@ async function measure(context: LabContext) {
   return { batchCount, oneBatch: split(one), allBatches: split(all) };
 }
 
-/** See the file's head. */
+/** What a cooler sampler than the trainer believes does to rare and common tokens of good episodes. */
 export const RARE_TOKENS: Experiment = {
   name: "rare_tokens",
   title: "A cool sampler, and who pays for it: the rare good tokens",

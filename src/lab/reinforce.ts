@@ -275,7 +275,7 @@ async function run(context: LabContext): Promise<LabResult> {
   };
 }
 
-/** See the file's head. */
+/** The first run of reinforcement learning: its curve, and what the agent does after it. */
 export const REINFORCE_RUN: Experiment = {
   name: "reinforce",
   title: "TinyAgent learns by REINFORCE (Figure 6.3)",

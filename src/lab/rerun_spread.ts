@@ -71,7 +71,7 @@ async function measure(context: LabContext) {
   };
 }
 
-/** See the file's head. */
+/** How far three kinds of reruns move the first steps. */
 export const RERUN_SPREAD: Experiment = {
   name: "rerun_spread",
   title: "What a rerun changes: nothing, the last digits, or everything",

@@ -52,7 +52,7 @@ function curve(
   return { name, style: "line" as const, points };
 }
 
-/** See the file's head. */
+/** What a run on rewards that can be fooled learns: its rows, what they stand for, and the tutorial's numbers beside them. */
 export const REWARD_HACKING: Experiment = {
   name: "reward_hacking",
   title: "Reward hacking: the reward rises, and what it stands for falls",

@@ -104,7 +104,7 @@ export function summarizeSupport(batch: TrainBatch, { logits_N, embedding_N }: R
   };
 }
 
-/** See the file's head. */
+/** Which positions get a gradient at the logits, and which at the hidden states before them. */
 export const SUPPORT: Experiment = {
   name: "support",
   title: "Which positions receive a gradient",

@@ -39,7 +39,7 @@ export function measureSurrogate(
   }));
 }
 
-/** See the file's head. */
+/** The value and the gradient of the surrogate loss at three shifts of the returns. */
 export const SURROGATE: Experiment = {
   name: "surrogate",
   title: "The value of the surrogate loss means nothing",

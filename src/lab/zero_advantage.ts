@@ -40,7 +40,7 @@ async function measure(context: LabContext, skipZeroSignal: boolean) {
   };
 }
 
-/** See the file's head. */
+/** How far a step without a signal moves the weights, and why. */
 export const ZERO_ADVANTAGE: Experiment = {
   name: "zero_advantage",
   title: "A step without a signal is not a step without effect",

@@ -68,7 +68,11 @@ interface Plans {
 
 const CLIP_BYTES = 8;
 
-/** See the file's head. Make one per model; `destroy` frees its memory. */
+/**
+ * A model that is scored and trained: weights, Adam's moments, activations and gradients, and the passes over them. An update
+ * is `load`, `forward`, `backward` and `step`; `keepRows` and `keepStep` say what of it `collect` reads back, which submits it
+ * all at once. Make one per model; `destroy` frees its memory.
+ */
 export class Learner {
   /** The recorder of its work. */
   readonly commands: Commands;

@@ -83,7 +83,7 @@ export interface PreparedUpdate extends AdvantageOutput {
   readonly oldLogp_BC: Float32Array;
 }
 
-/** See the file's head. */
+/** The trainer: samples a batch of episodes, and updates the policy on it stage by stage. Every number that it draws is counted. */
 export class Trainer {
   /** What and how to train. */
   readonly config: TrainConfig;

@@ -33,7 +33,7 @@ export interface UpdateOptions {
   readonly adamStep: number;
 }
 
-/** See the file's head. */
+/** One update in the making: records minibatch after minibatch, collects when the queue is full, reports at the end. */
 export class UpdateRun {
   /** Optimizer steps done so far. */
   adamStep: number;

@@ -74,7 +74,10 @@ interface Buffers {
   readonly caches: readonly Tensor[];
 }
 
-/** See the file's head. Make one per model; weights are read where `parameters` holds them at each replay. */
+/**
+ * Token-by-token decoding on the device: slots play episodes from a queue, each at its own position of a key-value cache, with
+ * the bits of the training forward. Make one per model; weights are read where `parameters` holds them at each replay.
+ */
 export class Decoder {
   /** The recorder of its work. */
   readonly commands: Commands;
