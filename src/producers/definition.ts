@@ -173,9 +173,9 @@ export interface Evidence {
   readonly keys: ReadonlySet<string>;
   /** The form that the log was read from, for example `trainer_state`. */
   readonly form: string;
-  /** The finite values of a key, in the order of the file; empty where there are none. */
+  /** The finite values of a key, in the order of the file; empty where there are none. Of a long log the first thousands. */
   values(key: string): readonly number[];
-  /** The values of two keys in the rows in which both are finite. */
+  /** The values of two keys in the rows in which both are finite, as many. */
   together(first: string, second: string): readonly (readonly [number, number])[];
 }
 

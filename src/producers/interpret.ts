@@ -33,7 +33,9 @@ function stepsOf(log: RunLog): Float64Array {
   const kept = steps.filter((step, row) =>
     axes[row] === 0 && step < (cutOf[stretches[row]] ?? Infinity)
   );
-  return Float64Array.from(new Set(kept)).sort();
+  const isAscending = kept.every((step, index) => index === 0 || kept[index - 1] <= step);
+  const sorted = isAscending ? kept : kept.sort();
+  return sorted.filter((step, index) => index === 0 || step !== sorted[index - 1]);
 }
 
 /** The eras of a producer that a log can be of. */

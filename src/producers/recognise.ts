@@ -22,6 +22,9 @@ export function namesOf(key: string): string[] {
   return names;
 }
 
+/** Who wrote a log shows in its first rows; a million of them would only cost time. */
+const ENOUGH_VALUES = 4096;
+
 /**
  * What a log shows of itself to whoever must tell its writer.
  *
@@ -34,18 +37,23 @@ export function evidenceOf(log: RunLog): Evidence {
     for (const name of namesOf(key)) if (!columnOf.has(name)) columnOf.set(name, key);
   }
   const find = (name: string) => log.columns.get(columnOf.get(name) ?? name);
+  const read = (name: string): (readonly [row: number, value: number])[] => {
+    const column = find(name);
+    if (!column) return [];
+    const values = column.values.subarray(0, ENOUGH_VALUES);
+    return Array.from(values, (value, i): [number, number] => [column.rows[i], value])
+      .filter(([, value]) => Number.isFinite(value));
+  };
   return {
     keys: new Set(columnOf.keys()),
     form: log.source.form,
-    values: (name) => Array.from(find(name)?.values ?? []).filter(Number.isFinite),
+    values: (name) => read(name).map(([, value]) => value),
     together: (first, second) => {
-      const [one, other] = [find(first), find(second)];
-      if (!one || !other) return [];
-      const valueOfRow = new Map(Array.from(other.rows, (row, i) => [row, other.values[i]]));
-      return Array.from(one.rows, (row, i): [number, number] => [
-        one.values[i],
-        valueOfRow.get(row) ?? NaN,
-      ]).filter((pair) => pair.every(Number.isFinite));
+      const ofRow = new Map(read(second));
+      return read(first).flatMap(([row, value]): [number, number][] => {
+        const other = ofRow.get(row);
+        return other === undefined ? [] : [[value, other]];
+      });
     },
   };
 }

@@ -30,9 +30,6 @@ const SAME = 2e-3;
 /** A spread within the groups that is below this share of the batch's is another quantity. */
 const CLEARLY_BELOW = 0.95;
 
-/** More rows tell nothing new. */
-const ENOUGH_ROWS = 1000;
-
 /**
  * What `reward_std` is by its values, where one reward function alone makes the reward: the spread over the batch is then
  * the function's own times its weight, row for row; the spread within the groups is another number, and a smaller one.
@@ -42,7 +39,7 @@ const ENOUGH_ROWS = 1000;
 export function rewardStdByValues(evidence: Evidence): "batch" | "group" | undefined {
   const functions = Array.from(evidence.keys).filter((key) => /^rewards\/.+\/std$/.test(key));
   if (functions.length !== 1) return undefined;
-  const ratios = evidence.together("reward_std", functions[0]).slice(0, ENOUGH_ROWS)
+  const ratios = evidence.together("reward_std", functions[0])
     .flatMap(([whole, own]) => own > 0 ? [whole / own] : []).sort((a, b) => a - b);
   if (ratios.length < 3) return undefined;
   const least = ratios[0];
