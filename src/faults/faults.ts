@@ -10,7 +10,6 @@ import {
   HEALTHY_STAGES,
   minibatchWeights,
   recomputedOldLogp,
-  type StageContext,
   type Stages,
 } from "../rl/stages.ts";
 import { collate, gridRows } from "../rl/train_batch.ts";
@@ -67,7 +66,7 @@ export interface Fault {
   readonly summary: string;
   /** `code`: a stage is wrong. `configuration`: the code is right and the setting is not. */
   readonly kind: "code" | "configuration";
-  /** The replaced stages. A function, because a fault may remember earlier steps; call it once a trainer. */
+  /** The replaced stages. They remember nothing: what a fault needs of earlier steps the trainer keeps. */
   readonly stages?: () => Partial<Stages>;
   /** What it sets in the configuration of the run. */
   readonly config?: Partial<TrainConfig>;
@@ -146,14 +145,8 @@ const sampleWithCoolRecord: Stages["sample"] = async (request, { rollOut, recomp
 };
 
 /** The sampler holds the weights of two steps ago (of the first step until then). */
-function lateSampler(): Stages["sample"] {
-  const history: Float32Array<ArrayBuffer>[] = [];
-  return async (request, { readWeights, rollOutWith }: StageContext) => {
-    history.push(await readWeights());
-    if (history.length > SAMPLER_LAG_STEPS + 1) history.shift();
-    return await rollOutWith(at(history, 0), request);
-  };
-}
+const lateSampler: Stages["sample"] = async (request, { weightsBefore, rollOutWith }) =>
+  await rollOutWith(await weightsBefore(SAMPLER_LAG_STEPS), request);
 
 /** Every failure by name. */
 export const FAULTS: Readonly<Record<FaultName, Fault>> = {
@@ -210,7 +203,7 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
   stale_sampler: {
     kind: "code",
     summary: "the sampler keeps the weights of two steps ago",
-    stages: () => ({ sample: lateSampler() }),
+    stages: () => ({ sample: lateSampler, weightsKept: SAMPLER_LAG_STEPS }),
   },
   mask_end_call: {
     kind: "code",
@@ -248,7 +241,7 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
  * The stages of a trainer with a fault: the healthy ones with recomputed old log-probs, then the fault's own.
  *
  * @param name The fault; undefined, or a configuration, gives a trainer that equals the healthy one bit for bit.
- * @returns Stages for one trainer. Those of `stale_sampler` remember weights, and forget them when a run is resumed.
+ * @returns Stages for any number of trainers.
  */
 export function faultyStages(name: FaultName | undefined): Stages {
   const fault = name && FAULTS[name];

@@ -189,7 +189,9 @@ export function parseReplacement(text: string): StageReplacement {
     );
   }
   const replacement = { stage, fault } as StageReplacement;
-  const touched = Object.keys(stagesOf(replacement.fault));
+  const touched = Object.keys(stagesOf(replacement.fault)).filter((name) =>
+    STAGE_NAMES.includes(name as keyof Stages)
+  );
   if (!touched.includes(stage)) {
     const instead = touched.length === 0
       ? "is a configuration and leaves every stage as it is"
@@ -214,9 +216,12 @@ function stagesOf(fault: StageReplacement["fault"]): Partial<Stages> {
  */
 export function replaceStage(stages: Stages, { stage, fault }: StageReplacement): Stages {
   const isRecord = stages.oldLogp === HEALTHY_STAGES.oldLogp;
+  const replaced = stagesOf(fault);
+  const { weightsKept = 0 } = stage === "sample" ? replaced : stages;
   return {
     ...stages,
     oldLogp: isRecord ? recomputedOldLogp : stages.oldLogp,
-    [stage]: stagesOf(fault)[stage],
+    weightsKept,
+    [stage]: replaced[stage],
   };
 }

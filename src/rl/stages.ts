@@ -1,6 +1,6 @@
 /**
  * The stages of an update, each a function: sampler → loss mask → old log-probs → advantages → minibatch split → loss terms
- * → accumulation; clip and Adam follow. `HEALTHY_STAGES` is the trainer. A fault replaces one stage or two (src/debug).
+ * → accumulation; clip and Adam follow. `HEALTHY_STAGES` is the trainer. A fault replaces one stage or two (src/faults).
  */
 import type { RandomSequence } from "../core/rng.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
@@ -23,8 +23,11 @@ export interface StageContext {
   readonly rollOut: (request: ResidentRequest) => Promise<Trajectory<BugFixInfo>[]>;
   /** Log-probs [B, C] of the batch under the current weights, in nats, at the given temperature (default the config's). */
   readonly recompute: (batch: TrainBatch, temperature?: number) => Promise<Float32Array>;
-  /** The current weights [W]. */
-  readonly readWeights: () => Promise<Float32Array<ArrayBuffer>>;
+  /**
+   * The weights [W] as they were so many steps before this one (0: now), or those of the start where the run is younger.
+   * The trainer keeps them as far back as `weightsKept` of its stages says.
+   */
+  readonly weightsBefore: (steps: number) => Promise<Float32Array<ArrayBuffer>>;
   /** Rolls out with other weights than the current ones. */
   readonly rollOutWith: (
     weights_W: Float32Array<ArrayBuffer>,
@@ -84,6 +87,8 @@ export interface Stages {
   ) => readonly Part[];
   /** The KL reference: a copy of the weights at the start, or (a fault) the weights that are trained. */
   readonly reference: "frozen" | "live";
+  /** How many steps back `weightsBefore` reaches (default 0); checkpoints then hold these weights, too. */
+  readonly weightsKept?: number;
 }
 
 /** Cuts a list into `count` runs of nearly equal length. */

@@ -28,6 +28,7 @@ import { HEALTHY_STAGES, type StageContext, type Stages } from "./stages.ts";
 import { collate, type TrainBatch } from "./train_batch.ts";
 import { UpdateRun } from "./update.ts";
 import type { UpdateReport } from "./update_report.ts";
+import { WeightHistory } from "./weight_history.ts";
 
 /** Tasks for training; those behind them are held out. */
 const TRAIN_TASKS = makeTasks("train").length;
@@ -61,6 +62,8 @@ export interface TrainerOptions {
   readonly reference_W?: Float32Array<ArrayBuffer>;
   /** Where to begin (default step 0, a fresh optimizer, baseline 0). */
   readonly state?: TrainerState;
+  /** The weights [W] before each of the last steps done, oldest first, as far as `weightsKept` of the stages asks for. */
+  readonly earlierWeights?: readonly Float32Array<ArrayBuffer>[];
   /** The learner of another trainer of these weights and this batch, to borrow (default one of its own). */
   readonly learner?: Learner;
 }
@@ -101,6 +104,7 @@ export class Trainer {
     | undefined;
   readonly #reference_W: Float32Array<ArrayBuffer> | undefined;
   #state: TrainerState;
+  readonly #history: WeightHistory;
 
   /**
    * Allocates learner and decoder for the largest batch of the config.
@@ -126,11 +130,17 @@ export class Trainer {
     this.#decoder = new Decoder(commands, parameters, { maxPositions: maxEpisodeTokens });
     this.#reference_W = options.reference_W;
     this.#state = options.state ?? { step: 0, adamStep: 0, baseline: 0 };
+    this.#history = new WeightHistory(options.earlierWeights);
   }
 
   /** Where the trainer stands. */
   get state(): TrainerState {
     return this.#state;
+  }
+
+  /** The weights [W] before each of the last steps done, oldest first, as far as the stages ask for them. */
+  get earlierWeights(): readonly Float32Array<ArrayBuffer>[] {
+    return this.#history.earlier;
   }
 
   /** Sets the moving baseline, for instance to a measured pass rate before the first step. */
@@ -145,9 +155,16 @@ export class Trainer {
       step: this.#state.step,
       rollOut: (request) => rolloutResident(this.#decoder, request),
       recompute: (batch, temperature) => this.recompute(batch, temperature),
-      readWeights: () => readParameters(this.#commands, this.learner.parameters),
+      weightsBefore: (steps) => this.#weightsBefore(steps),
       rollOutWith: (weights_W, request) => this.#rollOutWith(weights_W, request),
     };
+  }
+
+  async #weightsBefore(steps: number): Promise<Float32Array<ArrayBuffer>> {
+    const { step } = this.#state;
+    const back = Math.min(steps, step);
+    if (back === 0) return await readParameters(this.#commands, this.learner.parameters);
+    return this.#history.before(step, back);
   }
 
   async #rollOutWith(
@@ -352,9 +369,13 @@ export class Trainer {
   /** One step: samples, updates, and counts on. @throws {DeviceLostError} When the device is gone. */
   async step(): Promise<StepReport> {
     const { step } = this.#state;
+    const { weightsKept = 0 } = this.stages;
+    const before_W = weightsKept > 0 ? await this.#weightsBefore(0) : undefined;
     const batch = await this.sampleBatch();
     const update = await this.update(batch);
     this.#state = { ...this.#state, step: step + 1 };
+    if (before_W) this.#history.push(before_W, weightsKept);
+    else this.#history.clear();
     return { step, batch, update };
   }
 

@@ -15,6 +15,8 @@ export interface Checkpoint {
   readonly step: number;
   /** Adam's first and second moments, in the same order. A model that is only used needs none. */
   readonly moments?: Moments;
+  /** Weights before each of the last steps, oldest first, where a sampler lags behind. */
+  readonly earlierWeights?: readonly Float32Array<ArrayBuffer>[];
   /** JSON values that a resumed run needs. Unchecked when read: its reader parses it with a schema. */
   readonly state?: Readonly<Record<string, unknown>>;
   /** Of a file that was read: true where its SHA-256 was right, false where it bears none. */
@@ -33,6 +35,10 @@ const FORMAT_VERSION = "1";
 /** Where the moments stand beside the weights: before the parameters' names. */
 const MOMENT_PREFIXES = ["adam.first/", "adam.second/"] as const;
 
+/** Weights of N steps before the checkpoint stand behind `earlier.N/`. */
+const earlierPrefix = (stepsBack: number) => `earlier.${stepsBack}/`;
+const EARLIER = /^(earlier\.[1-9]\d*\/)/;
+
 /** Files of other programs do not say how many heads their model has; this is TinyAgent's number. */
 const DEFAULT_HEAD_COUNT = "4";
 
@@ -44,13 +50,14 @@ const DEFAULT_HEAD_COUNT = "4";
  * @throws {UserError} When it cannot be written.
  */
 export function writeCheckpoint(path: string, checkpoint: Checkpoint): void {
-  const { config, weights_W, step, moments = [], state } = checkpoint;
+  const { config, weights_W, step, moments = [], earlierWeights = [], state } = checkpoint;
   const tensors = toTensors(config, weights_W);
-  moments.forEach((moment_W, i) => {
-    toTensors(config, moment_W, MOMENT_PREFIXES[i]).forEach((tensor, name) =>
-      tensors.set(name, tensor)
-    );
-  });
+  const add = (values_W: Float32Array<ArrayBuffer>, prefix: string | undefined) =>
+    toTensors(config, values_W, prefix).forEach((tensor, name) => tensors.set(name, tensor));
+  moments.forEach((moment_W, i) => add(moment_W, MOMENT_PREFIXES[i]));
+  earlierWeights.forEach((earlier_W, i) =>
+    add(earlier_W, earlierPrefix(earlierWeights.length - i))
+  );
   const metadata = {
     format_version: FORMAT_VERSION,
     head_count: String(config.headCount),
@@ -92,9 +99,15 @@ function parseCheckpoint({ tensors, metadata, isVerified }: ReadTensorFile): Che
   const headCount = parseCount("head_count", metadata.head_count ?? DEFAULT_HEAD_COUNT);
   const weights = new Map<string, Tensor>();
   const moments = new Map<string, Tensor>();
+  const earlier = new Map<string, Map<string, Tensor>>();
   for (const [name, tensor] of tensors) {
-    const isMoment = MOMENT_PREFIXES.some((prefix) => name.startsWith(prefix));
-    (isMoment ? moments : weights).set(name, tensor);
+    const [prefix] = EARLIER.exec(name) ?? [];
+    const isMoment = MOMENT_PREFIXES.some((known) => name.startsWith(known));
+    const place = prefix === undefined
+      ? isMoment ? moments : weights
+      : earlier.get(prefix) ?? new Map<string, Tensor>();
+    if (prefix !== undefined) earlier.set(prefix, place);
+    place.set(name, tensor);
   }
   const config = inferConfig(weights, headCount);
   const [firstPrefix, secondPrefix] = MOMENT_PREFIXES;
@@ -108,9 +121,21 @@ function parseCheckpoint({ tensors, metadata, isVerified }: ReadTensorFile): Che
         fromTensors(config, moments, secondPrefix),
       ],
     }),
+    ...(earlier.size > 0 && { earlierWeights: parseEarlier(config, earlier) }),
     ...(metadata.state !== undefined && { state: parseState(metadata.state) }),
     isVerified,
   };
+}
+
+/** Oldest first. A gap would hand a sampler the weights of another step. */
+function parseEarlier(
+  config: ModelConfig,
+  earlier: ReadonlyMap<string, ReadonlyMap<string, Tensor>>,
+): Float32Array<ArrayBuffer>[] {
+  return Array.from({ length: earlier.size }, (_, i) => {
+    const prefix = earlierPrefix(earlier.size - i);
+    return fromTensors(config, earlier.get(prefix) ?? new Map(), prefix);
+  });
 }
 
 function parseCount(name: string, text: string): number {

@@ -68,18 +68,37 @@ function findStart(path: string, step: number, { config }: RunSettings): Start {
       `Cannot replay step ${step} of ${path}: ${metrics} has ${rowCount} steps from 0 on`,
     );
   }
-  const nearest = checkpointSteps(path).findLast((done) => done <= step);
-  if (nearest === undefined) {
-    throw new UserError(
-      `Cannot replay step ${step} of ${path}: it holds no checkpoint of that step or an earlier one`,
-    );
-  }
   return {
     recorded: { row: row as unknown as MetricsRow },
-    path: checkpointPath(path, nearest),
-    step: nearest,
+    ...checkpointBefore(path, { step, wanted: step }),
     isVerified: true,
   };
+}
+
+/** The nearest checkpoint at or before a wanted step. */
+function checkpointBefore(
+  path: string,
+  { step, wanted }: { readonly step: number; readonly wanted: number },
+): Pick<Start, "path" | "step"> {
+  const nearest = checkpointSteps(path).findLast((done) => done <= wanted);
+  if (nearest !== undefined) return { path: checkpointPath(path, nearest), step: nearest };
+  throw new UserError(
+    `Cannot replay step ${step} of ${path}: it holds no checkpoint of step ${wanted} or an earlier one`,
+  );
+}
+
+/** Where to begin, and the state there: far enough back that a sampler that lags finds the weights that it asks for. */
+function findState(
+  path: string,
+  options: { readonly step: number; readonly settings: RunSettings; readonly weightsKept: number },
+): Start & { readonly state: Checkpoint } {
+  const { step, settings, weightsKept } = options;
+  const start = findStart(path, step, settings);
+  const state = readTrainerState(start.path, start.step);
+  const { earlierWeights = [] } = state;
+  if (earlierWeights.length >= Math.min(weightsKept, start.step)) return { ...start, state };
+  const earlier = checkpointBefore(path, { step, wanted: Math.max(0, step - weightsKept) });
+  return { ...start, ...earlier, state: readTrainerState(earlier.path, earlier.step) };
 }
 
 /** Runs `work` on a trainer in a given state. */
@@ -118,15 +137,17 @@ export async function replayRun(
 ): Promise<ReplayedStep> {
   const { path, step, replacement } = options;
   const settings = readSettings(runPaths(path).config);
-  const start = findStart(path, step, settings);
-  const { recorded, path: startPath } = start;
+  const stages = stagesOf(settings);
+  const replaced = replacement && replaceStage(stages, replacement);
+  const weightsKept = Math.max(stages.weightsKept ?? 0, replaced?.weightsKept ?? 0);
+  const start = findState(path, { step, settings, weightsKept });
+  const { recorded, path: startPath, state } = start;
   const base = await readBaseAgent(checkpointPath(path, 0), settings);
-  const state = readTrainerState(startPath, start.step);
   const frame = {
     commands,
     gym: compileGym(openGym(), settings.config.preset),
     config: settings.config,
-    stages: stagesOf(settings),
+    stages: { ...stages, weightsKept },
     reference_W: base.weights_W,
     path: startPath,
   };
@@ -136,10 +157,10 @@ export async function replayRun(
     const before = await snapshotTrainer(trainer);
     return { stepsBefore, before, replay: await replayStep(trainer, recorded) };
   });
-  const changed = replacement && await withTrainer(
+  const changed = replaced && await withTrainer(
     first.before,
-    { ...frame, stages: replaceStage(frame.stages, replacement) },
-    (trainer) => replayStep(trainer, recorded, { isResampled: replacement.stage === "sample" }),
+    { ...frame, stages: replaced },
+    (trainer) => replayStep(trainer, recorded, { isResampled: replacement?.stage === "sample" }),
   );
   return {
     recorded: recorded.row,

@@ -16,13 +16,15 @@ const stateSchema = z.object({
 });
 
 /** What a trainer is at a moment. */
-export async function snapshotTrainer({ learner, state }: Trainer): Promise<Checkpoint> {
+export async function snapshotTrainer(trainer: Trainer): Promise<Checkpoint> {
+  const { learner, state, earlierWeights } = trainer;
   const { commands, parameters } = learner;
   return {
     config: parameters.config,
     weights_W: await readParameters(commands, parameters),
     step: state.step,
     moments: await learner.readMoments(),
+    ...(earlierWeights.length > 0 && { earlierWeights }),
     state: { ...state },
   };
 }
@@ -55,7 +57,7 @@ export function restoreTrainer(
   frame: TrainerFrame & { readonly path: string },
 ): Trainer {
   const { path, commands, ...rest } = frame;
-  const { moments, config, weights_W, state } = checkpoint;
+  const { moments, config, weights_W, state, earlierWeights } = checkpoint;
   if (moments === undefined) {
     throw new UserError(`Cannot resume from ${path}: it holds no optimizer's moments`);
   }
@@ -68,6 +70,7 @@ export function restoreTrainer(
     commands,
     parameters: createParameters(commands, config, weights_W),
     state: parsed.data,
+    ...(earlierWeights && { earlierWeights }),
   });
   trainer.learner.writeMoments(...moments);
   return trainer;
