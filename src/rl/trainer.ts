@@ -5,7 +5,6 @@ import type { Commands, Plan } from "../gpu/commands.ts";
 import { bugFixSpec } from "../gym/bugfix.ts";
 import type { CompiledGym } from "../gym/compiled.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
-import { makeTasks } from "../gym/tasks.ts";
 import type { ForwardSize } from "../model/tiny_agent.ts";
 import { type KeptRows, Learner } from "../model/learner.ts";
 import {
@@ -21,8 +20,9 @@ import { Decoder } from "../rollout/decoder.ts";
 import { type ResidentRequest, rolloutResident } from "../rollout/resident.ts";
 import { splitEpisodes } from "../rollout/score.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import { type AdvantageOutput, ALGORITHMS } from "./algorithms.ts";
+import type { AdvantageOutput } from "./algorithms.ts";
 import { episodesPerStep, type TrainConfig } from "./config.ts";
+import { drawTasks, HELDOUT_TASKS, TRAIN_TASKS } from "./draw_tasks.ts";
 import { resampleFlatGroups } from "./dynamic_sampling.ts";
 import { HEALTHY_STAGES, type StageContext, type Stages } from "./stages.ts";
 import { collate, type TrainBatch } from "./train_batch.ts";
@@ -30,9 +30,6 @@ import { UpdateRun } from "./update.ts";
 import type { UpdateReport } from "./update_report.ts";
 import { WeightHistory } from "./weight_history.ts";
 
-/** Tasks for training; those behind them are held out. */
-const TRAIN_TASKS = makeTasks("train").length;
-const HELDOUT_TASKS = makeTasks("heldout").length;
 /** Results that one readback collects at most. */
 const MAX_QUEUE = 16;
 
@@ -182,26 +179,10 @@ export class Trainer {
     return await rolloutResident(this.#sampler.decoder, request);
   }
 
-  /** The tasks of this step and the group of each episode. */
-  #drawTasks(): { readonly tasks_B: number[]; readonly groupId_B: number[] } {
-    const { config, state: { step } } = this;
-    const random = randomSequence({ seed: config.seed, stream: STREAM.tasks, step });
-    if (!ALGORITHMS[config.algorithm].grouped) {
-      const tasks_B = Array.from({ length: config.episodes }, () => random.integer(TRAIN_TASKS));
-      return { tasks_B, groupId_B: tasks_B.map((_, b) => b) };
-    }
-    const problems = random.permutation(TRAIN_TASKS).slice(0, config.problems);
-    const members = Array.from({ length: config.groupSize }, (_, i) => i);
-    return {
-      tasks_B: problems.flatMap((task) => members.map(() => task)),
-      groupId_B: problems.flatMap((_, group) => members.map(() => group)),
-    };
-  }
-
   /** Samples this step's episodes, flat groups again where the config says so, and collates them. */
   async sampleBatch(options: { readonly padColumns?: number } = {}): Promise<TrainBatch> {
     const { config, state: { step }, stages } = this;
-    const { tasks_B, groupId_B } = this.#drawTasks();
+    const { tasks_B, groupId_B } = drawTasks(config, step);
     const { reward, maxTurns, temperature, seed } = config;
     const sample = (places: readonly number[], round: number) =>
       stages.sample({
