@@ -56,6 +56,7 @@ export {
   type KernelSpec,
   type OperandMemory,
   type ParamKind,
+  type SizeOf,
 } from "./src/gpu/kernel.ts";
 export { type ReadbackMode, type Staging } from "./src/gpu/readback.ts";
 export { type Tuning, TUNING_CANDIDATES } from "./src/gpu/tuning.ts";

@@ -93,7 +93,7 @@ function callIterations(of: SizeOf): number {
 
 /** Of one token of rollout_decode.wgsl in the busiest lane, function by function, times the tokens of a dispatch. */
 function decodeIterations(of: SizeOf): number {
-  const [lanes, width4, feed4, heads] = ["LANES", "WIDTH4", "FEED4", "HEADS"].map(of);
+  const [lanes, width4, feed4, heads] = [of("LANES"), of("WIDTH4"), of("FEED4"), of("HEADS")];
   const shared = (units: number, inner = 0) => loop(Math.ceil(units / lanes), inner);
   const product = (columns: number, inner4: number) =>
     shared(SLOT_BLOCKS * Math.ceil(columns / 16), rowProductIterations(inner4));
