@@ -288,11 +288,15 @@ export class RunLogBuilder implements LogSink {
       stretches: this.#stretches.finish(),
     };
     const columns = new Map<string, LogColumn>();
+    let shared: Uint32Array = new Uint32Array();
     for (const [key, column] of this.#columns) {
       const rounding = column.digits.rounding();
+      // Most columns have a value in every row: they share one array.
+      const own = column.rows.finish();
+      if (own.length !== shared.length || own.some((row, i) => row !== shared[i])) shared = own;
       columns.set(key, {
         key,
-        rows: column.rows.finish(),
+        rows: shared,
         values: column.values.finish(),
         nulls: column.nulls,
         axis: column.axis.index,

@@ -188,6 +188,17 @@ Deno.test("a log of junk gets no more keys than fit into memory, and none that i
   assertEquals(log.source.ignored.map(({ count }) => count), [140_000 - 131_072, 1, 1]);
 });
 
+Deno.test("finish() keeps the rows of columns apart where they differ, and once where they do not", () => {
+  const builder = new RunLogBuilder();
+  for (const step of [1, 2, 3]) {
+    builder.add(step, { line: step }, [["a", 1], ["b", 2], [step === 2 ? "c" : "d", 3]]);
+  }
+  const { columns } = finish(builder);
+  const rows = (key: string) => columns.get(key)?.rows ?? new Uint32Array();
+  assert(rows("a") === rows("b"));
+  assertEquals(["a", "c", "d"].map((key) => [...rows(key)]), [[0, 1, 2], [1], [0, 2]]);
+});
+
 Deno.test("restart() overrules the rows from a step on, also where nothing follows", () => {
   const builder = new RunLogBuilder();
   for (const step of [1, 2, 3]) builder.add(step, { line: step }, [["x", step]]);

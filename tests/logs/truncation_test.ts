@@ -50,3 +50,32 @@ for (const [index, [form, text]] of TEXT_FIXTURES.entries()) {
     assert(told > 0);
   });
 }
+
+Deno.test("every log with bytes changed, cut out and doubled at random ends in a log or in a sentence", async () => {
+  let seed = 5;
+  const random = (limit: number) => (seed = (seed * 16807) % 2147483647) % limit;
+  let refused = 0, read = 0;
+  for (const [, text] of TEXT_FIXTURES) {
+    const whole = new TextEncoder().encode(text);
+    for (let round = 0; round < 60; round++) {
+      const bytes = [...whole];
+      for (let change = 0; change <= random(6); change++) {
+        const at = random(bytes.length);
+        const length = random(3) === 0 ? random(40) : 0;
+        bytes.splice(at, length, ...(random(2) === 0 ? [random(256)] : bytes.slice(at, at + 30)));
+      }
+      try {
+        const log = await readText(Uint8Array.from(bytes));
+        assert(log.rows.steps.every(Number.isFinite));
+        read++;
+      } catch (error) {
+        assert(
+          error instanceof UserError,
+          `${error}: ${JSON.stringify(String.fromCharCode(...bytes))}`,
+        );
+        refused++;
+      }
+    }
+  }
+  assert(read > 100 && refused > 10, `${read} read, ${refused} refused`);
+});
