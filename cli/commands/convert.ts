@@ -4,7 +4,7 @@ import { requireOutput } from "../../src/files/output.ts";
 import { jsonlOf } from "../../src/logs/convert_rows.ts";
 import type { RunLog } from "../../src/logs/run_log.ts";
 import { interpret } from "../../src/producers/interpret.ts";
-import { type Resemblance, resemblances } from "../../src/producers/resemble.ts";
+import { type Resemblance, resemblances } from "../../src/producers/suggest.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { LOG_POSITIONAL, READ_LOG_FLAGS, readLogShown } from "../read_log.ts";

@@ -119,9 +119,9 @@ export const STATED_DEFINITIONS: readonly MetricDefinition[] = METRIC_NAMES.flat
 );
 
 /** Our names by themselves; the part of a metric that has parts follows after a slash. */
-const OUR_NAMES: readonly MetricDefinition[] = METRIC_NAMES.map((metric) =>
+export const OUR_NAMES: readonly MetricDefinition[] = METRIC_NAMES.map((metric) =>
   untold(metric, {
-    key: /^(?:reward_component|eval_score)/.test(metric)
+    key: /^(?:reward_component|reward_component_std|eval_score)$/.test(metric)
       ? new RegExp(`${metric}(?:/(?<part>.+))?`)
       : metric,
     unit: UNITS[metric],

@@ -8,7 +8,7 @@ import {
 } from "../logs/run_log.ts";
 import type { CanonicalMetric, Era, Evidence, MetricDefinition, Producer } from "./definition.ts";
 import { hasDecimals } from "./evidence.ts";
-import { GENERIC_DEFINITIONS, STATED_DEFINITIONS } from "./generic.ts";
+import { GENERIC_DEFINITIONS, OUR_NAMES, STATED_DEFINITIONS } from "./generic.ts";
 import { PRODUCERS } from "./producers.ts";
 import { entriesOf, type Reading, readKey, wholeKey } from "./read_keys.ts";
 import { evidenceOf, namesOf, recogniseProducer } from "./recognise.ts";
@@ -67,13 +67,18 @@ function readKeys(
   const eraIds = eras.length > 0 ? new Set(eras.map(({ id }) => id)) : undefined;
   const definitions = [...producer?.definitions ?? GENERIC_DEFINITIONS, ...STATED_DEFINITIONS];
   const entries = entriesOf(definitions, eraIds);
+  // Our names may stand for keys that the producer does not have: --map gives them.
+  const ours = entriesOf(OUR_NAMES, undefined)
+    .map((entry) => ({ ...entry, index: entry.index + definitions.length }));
   const alsoLogs = (producer?.alsoLogs ?? []).map(wholeKey);
   const readings: Reading[] = [];
   const unknown: string[] = [];
   for (const key of log.columns.keys()) {
-    const reading = readKey(key, entries);
+    const own = readKey(key, entries);
+    const isKnown = own !== undefined || isAlsoLogged(key, alsoLogs);
+    const reading = own ?? (isKnown ? undefined : readKey(key, ours));
     if (reading) readings.push(reading);
-    else if (!isAlsoLogged(key, alsoLogs)) unknown.push(key);
+    else if (!isKnown) unknown.push(key);
   }
   // Stable: of equal preference the log's own order.
   return { readings: readings.sort((a, b) => a.index - b.index), unknown };

@@ -2,6 +2,7 @@
 import { editDistance } from "../core/nearest.ts";
 import { CANONICAL, type CanonicalMetric, type Producer } from "./definition.ts";
 import { PRODUCERS } from "./producers.ts";
+import type { RunView } from "./run_view.ts";
 
 /** Words that say the same. */
 const SYNONYMS: Readonly<Record<string, string>> = {
@@ -135,4 +136,33 @@ export function suggestMetric(
     if (best !== undefined) return best;
   }
   return undefined;
+}
+
+/** A key and the name that it may mean. */
+export interface Resemblance {
+  readonly key: string;
+  readonly name: string;
+}
+
+/** Metrics of which a log may have several, each with a part of its own. */
+const HAVE_PARTS: ReadonlySet<CanonicalMetric> = new Set([
+  "reward_component",
+  "reward_component_std",
+  "eval_score",
+]);
+
+/**
+ * What the unknown keys of a log may be.
+ *
+ * @param view The log with its meaning.
+ * @returns For each unknown key that resembles a metric, the name that `--map KEY=NAME` takes; names that the log has already
+ *   are not suggested.
+ */
+export function resemblances({ log, producer, unknown }: RunView): Resemblance[] {
+  return unknown.flatMap((key) => {
+    const metric = suggestMetric(key, producer);
+    if (metric === undefined) return [];
+    const name = HAVE_PARTS.has(metric) ? `${metric}/${key}` : metric;
+    return log.columns.has(name) ? [] : [{ key, name }];
+  });
 }

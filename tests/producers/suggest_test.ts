@@ -1,7 +1,10 @@
 /** Guesses which metric an unknown key may be. */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
+import { interpret } from "../../src/producers/interpret.ts";
 import { producerById } from "../../src/producers/producers.ts";
-import { suggestMetric } from "../../src/producers/suggest.ts";
+import { resemblances, suggestMetric } from "../../src/producers/suggest.ts";
+import { keysOf } from "./key_sets.ts";
+import { logWithKeys } from "./log_of.ts";
 
 Deno.test("suggestMetric() sees through spelling, order, synonyms and typing errors", () => {
   const guesses = {
@@ -49,4 +52,32 @@ Deno.test("suggestMetric() tries the names of the log's own producer first", () 
   // TRL's `kl` is to the reference, whatever others call so.
   assertEquals(suggestMetric("my_kl", producerById("trl")), "kl_reference");
   assertEquals(suggestMetric("vllm_kl_mean", producerById("openrlhf")), "gap");
+});
+
+Deno.test("resemblances() gives names that are understood once --map has given them to their keys", () => {
+  for (
+    const others of [["loss"], keysOf("trl", "GRPO of 2026 with vLLM"), keysOf("verl", "TinyZero")]
+  ) {
+    const theirs = [
+      "gradNormTotal",
+      "fraction_truncated",
+      "val_accuracy_b",
+      "ref_kl_nats",
+      "humidity",
+    ];
+    const view = interpret(logWithKeys([...others, ...theirs]), { settings: {} });
+    const found = resemblances(view);
+    assert(found.length >= 3, JSON.stringify(found));
+    assert(!found.some(({ key }) => key === "humidity"));
+    const names = new Map(found.map(({ key, name }) => [key, name]));
+    const renamed = [...others, ...theirs.map((key) => names.get(key) ?? key)];
+    const again = interpret(logWithKeys(renamed), { settings: {} });
+    assertEquals(again.unknown, theirs.filter((key) => !names.has(key)));
+    assertEquals(again.producer?.id, view.producer?.id);
+  }
+});
+
+Deno.test("resemblances() suggests no name that the log has", () => {
+  const view = interpret(logWithKeys(["grad_norm", "gradient_normm"]), { settings: {} });
+  assertEquals(resemblances(view), []);
 });
