@@ -191,26 +191,6 @@ gpuTest(
     }),
 );
 
-gpuTest(
-  "agentrl train ends after the step with exit code 130 on Ctrl-C, and says how to go on",
-  () =>
-    withFolder(async (folder) => {
-      const path = `${folder}/run`;
-      const { child, output } = spawn([...smallArguments(path), "--steps", "5000"]);
-      await waitForRows(path, 3);
-      child.kill("SIGINT");
-      const { code, stdout, stderr } = await output;
-      assertEquals(code, 130);
-      assertStringIncludes(new TextDecoder().decode(stderr), "Ctrl-C: finishing this step");
-      assertStringIncludes(
-        new TextDecoder().decode(stdout),
-        `cli/agentrl train --out ${path} --resume`,
-      );
-      const rows = readJournal(runPaths(path).metrics);
-      assertEquals(checkpointSteps(path).at(-1), rows.length, "what was done is saved");
-    }),
-);
-
 Deno.test("agentrl train ends with step, tensor and batch when weights overflow", () =>
   withFolder(async (folder) => {
     const { config, weights_W } = readCheckpoint(golden("model.safetensors"));
