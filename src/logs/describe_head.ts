@@ -47,7 +47,7 @@ export function describeHead(head: Uint8Array): string {
       : `JSON lines with the keys ${keys.join(", ")}`;
   }
   const first = textOf(head).split(/[\r\n]+/).find((line) => line.trim() !== "");
-  return first === undefined ? "text without a word" : `text that begins with ${shown(first)}`;
+  return first === undefined ? "nothing but blanks" : `text that begins with ${shown(first)}`;
 }
 
 /** The sentence for a file that no reader knows. */

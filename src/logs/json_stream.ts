@@ -106,7 +106,7 @@ export class JsonStream {
       else this.#keep("key");
     } else if (depth === 2) {
       if (isList && this.#key === this.#listKey) this.#listDepth = 2;
-      this.#keep("nothing"); // The value is no scalar.
+      this.#keep("nothing"); // The value is a container.
     }
   }
 

@@ -148,7 +148,7 @@ class DictParser {
     return match;
   }
 
-  /** The next character that is no space. */
+  /** The next character that is not a blank. */
   #peek(): string {
     const text = this.#text;
     while (this.#at < text.length && " \t\n\r".includes(text[this.#at])) this.#at++;
@@ -219,7 +219,7 @@ function unescape(text: string): string {
  *
  * @param text The text.
  * @param start Index of its opening brace; where that is lost, of the first key.
- * @returns The dict; `unclosed` where the text ends within it; `malformed` where it is none.
+ * @returns The dict; `unclosed` where the text ends within it; `malformed` where it is not a dict.
  */
 export function parseDict(text: string, start = 0): ParsedDict | "unclosed" | "malformed" {
   const parser = new DictParser(text, text[start] === "{" ? start + 1 : start);

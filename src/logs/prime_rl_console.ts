@@ -40,7 +40,7 @@ class PrimeParser implements ConsoleParser {
       if (isUnended && i === fields.length - 1) {
         this.#sink.ignore("a number that may be cut off by the end of the file", field);
       } else if (entry) entries.push(entry);
-      else this.#sink.ignore("values that are no numbers", field);
+      else this.#sink.ignore("values that are not numbers", field);
     }
     this.#sink.add(Number(step[1]), { line: number }, entries);
   }

@@ -18,7 +18,7 @@ interface PlacedRow {
 export interface RowForm {
   /** The step key, where the form knows it. */
   readonly stepKey?: string;
-  /** The step in the text under the step key, where that is no number. */
+  /** The step in the text under the step key, where that is not a number itself. */
   readonly readStep?: (text: string, sink: LogSink) => number | undefined;
   /** True where a null stands for a NaN that the writer could not write. */
   readonly nullIsNaN?: boolean;

@@ -78,7 +78,7 @@ export interface LogSource {
   readonly files: readonly string[];
   /** The producer where the form alone tells it (verl's console lines); the keys decide otherwise. */
   readonly producer: string | undefined;
-  /** What was passed over: lines, values that are no numbers, each kind with its count and one example. */
+  /** What was passed over: lines, values that are not numbers, each kind with its count and one example. */
   readonly ignored: readonly {
     readonly what: string;
     readonly count: number;

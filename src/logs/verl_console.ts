@@ -91,7 +91,7 @@ class VerlParser implements ConsoleParser {
       }
       const entry = entryOf(field);
       if (entry) open.entries.push(entry);
-      else this.#sink.ignore("values that are no numbers", field);
+      else this.#sink.ignore("values that are not numbers", field);
     }
   }
 

@@ -35,7 +35,7 @@ Deno.test("what is no log ends in one sentence that says what was seen", async (
     ["Dear diary,\x1b[31m\u202e\n", 'text that begins with "Dear diary, [31m"'],
     ["x".repeat(100_000), `text that begins with "${"x".repeat(60)}…"`],
     ['{"input":"a","output":"b","score":1}\n', "JSON lines with the keys input, output, score"],
-    ["\n \n", "text without a word"],
+    ["\n \n", "nothing but blanks"],
   ];
   for (const [content, seen] of cases) {
     const error = await assertRejects(() => readText(content), UserError);

@@ -15,7 +15,7 @@ Deno.test("console: steps stand behind prefixes and colours, and may be wrapped"
     "val-aux/my data: set/acc": [[1, Infinity]],
   });
   assertEquals([log.source.producer, log.rows.count], ["verl", 3]);
-  assertEquals(ignoredOf(log), { "values that are no numbers": 1 });
+  assertEquals(ignoredOf(log), { "values that are not numbers": 1 });
   assertEquals(placeOf(log, 1), "log:5");
 });
 
