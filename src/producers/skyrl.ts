@@ -174,6 +174,7 @@ export const SKYRL: Producer = {
     kl_reference: "trainer.algorithm.use_kl_loss=true",
     clip_fraction: "trainer.policy_mini_batch_size below trainer.train_batch_size",
     eval_score: "trainer.eval_interval above 0",
+    tokens: "trainer.dump_data_batch=true (a pickle of ids, masks and log-probs)",
   },
   knobs: {
     maxLength: "generator.sampling_params.max_generate_length",
