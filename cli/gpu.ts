@@ -2,7 +2,7 @@
 import { UserError } from "../src/core/errors.ts";
 import { escapeControls } from "../src/core/sentence.ts";
 import { Commands } from "../src/gpu/commands.ts";
-import { type Gpu, openGpu } from "../src/gpu/device.ts";
+import { type Gpu, OPENGL_NOTICE, openGpu } from "../src/gpu/device.ts";
 import type { ReadbackMode } from "../src/gpu/readback.ts";
 import { requireTrustedGpu } from "../src/gpu/self_test.ts";
 import type { Tuning } from "../src/gpu/tuning.ts";
@@ -97,13 +97,16 @@ async function withFastestLayout(gpu: Gpu, flags: GpuFlags): Promise<Gpu> {
  */
 export async function openCommands(flags: GpuFlags): Promise<Commands> {
   const { gpu, cached } = await openFlaggedGpu(flags);
+  if (gpu.adapter.isOpenGl) console.error(`agentrl: ${OPENGL_NOTICE}`);
   await requireTrustedGpu(gpu);
   return new Commands(cached.tuning ? gpu : await withFastestLayout(gpu, flags));
 }
 
 /** The adapter as tables name it. */
 export function adapterName({ adapter }: Gpu): string {
-  return `${adapter.description}${adapter.isSoftware ? ", software" : ""}`;
+  return `${adapter.description}${adapter.isSoftware ? ", software" : ""}${
+    adapter.isOpenGl ? ", through OpenGL" : ""
+  }`;
 }
 
 /** A layout in words. */

@@ -1,6 +1,6 @@
 /** `agentrl info`: which WebGPU adapter computes and whether it can be trusted, what it can do, and the versions. */
 import denoConfig from "../../deno.json" with { type: "json" };
-import type { Gpu } from "../../src/gpu/device.ts";
+import { type Gpu, OPENGL_NOTICE } from "../../src/gpu/device.ts";
 import { type SelfCheck, selfTest } from "../../src/gpu/self_test.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
@@ -51,6 +51,7 @@ function describe({ gpu, cached }: OpenedGpu, checks: readonly SelfCheck[]) {
     adapter: adapter.description,
     vendor: adapter.vendor,
     software: adapter.isSoftware,
+    openGl: adapter.isOpenGl,
     operandMemory: tuning.operandMemory,
     tuning,
     tuningMeasured: cached.tuning !== undefined,
@@ -83,6 +84,7 @@ export const command = defineCommand({
     const { limits, features, versions } = document;
     const text = formatTable([
       ["adapter", adapterName(gpu)],
+      ...(gpu.adapter.isOpenGl ? [["beware", OPENGL_NOTICE] as const] : []),
       ["self-test", verdict(checks)],
       ["on the adapter", "rollouts, log-probs, gradients, the optimizer"],
       ["on the CPU", "the gym's programs, losses and statistics in float64"],

@@ -19,6 +19,8 @@ export interface AdapterReport {
   readonly vendor: string;
   /** True where a CPU plays the GPU (llvmpipe, SwiftShader, WARP). */
   readonly isSoftware: boolean;
+  /** True where it seems to be driven through OpenGL, for want of a Vulkan driver (see `OPENGL_NOTICE`). */
+  readonly isOpenGl: boolean;
   /** What it offers beyond WebGPU's core, sorted; only timestamps are used. */
   readonly features: readonly string[];
 }
@@ -67,6 +69,20 @@ export const NO_ADAPTER: string =
   "Found no WebGPU adapter: on Linux without a GPU install Debian's mesa-vulkan-drivers (software Vulkan), " +
   "elsewhere a GPU driver with Vulkan, Metal or DirectX 12; then run `cli/agentrl info`";
 
+/** What a program that computes on such an adapter should say. */
+export const OPENGL_NOTICE: string =
+  "this adapter seems to be driven through OpenGL, since no Vulkan driver was found: kernels may be refused or slow, and " +
+  "nothing is tested there; install the GPU's Vulkan driver, or Debian's mesa-vulkan-drivers for software Vulkan";
+
+/**
+ * Deno falls back from Vulkan to OpenGL in silence, and WebGPU has no name for either. What tells them apart are three
+ * optional features that OpenGL has no means for, of which Vulkan, Metal and DirectX 12 offer at least one.
+ */
+export function seemsOpenGl(features: { has(name: string): boolean }): boolean {
+  return !["bgra8unorm-storage", "rg11b10ufloat-renderable", "shader-f16"]
+    .some((name) => features.has(name));
+}
+
 function isSoftwareAdapter(info: GPUAdapterInfo): boolean {
   return info.isFallbackAdapter ||
     /llvmpipe|swiftshader|lavapipe|warp|basic render/i.test(info.description);
@@ -107,6 +123,7 @@ export async function openGpu(options: GpuOptions = {}): Promise<Gpu> {
       description: adapter.info.description,
       vendor: adapter.info.vendor,
       isSoftware,
+      isOpenGl: seemsOpenGl(adapter.features),
       features: [...adapter.features].sort(),
     },
     tuning: { ...defaultTuning(isSoftware), ...options.tuning },

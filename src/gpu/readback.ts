@@ -47,19 +47,22 @@ export async function readStaging(
 ): Promise<ArrayBuffer> {
   gpu.counters.readbacks++;
   const start = performance.now();
+  let bytes: ArrayBuffer | undefined;
+  let failure: unknown;
   try {
-    const bytes = await mappedBytes(gpu, staging, sizeBytes);
-    const end = performance.now();
-    gpu.counters.waitMs += end - start;
-    if (end - gpu.turn.lastMs > MAX_DEAF_MS) await turnEventLoop(gpu);
-    checkDevice(gpu);
-    return bytes;
+    bytes = await mappedBytes(gpu, staging, sizeBytes);
   } catch (error) {
-    // A map that fails is often the first sign of a lost device; the word of its loss arrives a turn later.
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    checkDevice(gpu);
-    throw error;
+    failure = error;
   }
+  const end = performance.now();
+  gpu.counters.waitMs += end - start;
+  // A map that fails is often the first sign of a lost device, and a refused command of others that depend on it: their
+  // words arrive a turn later. The first error stays the one that is told.
+  const isAmiss = bytes === undefined || gpu.faults.firstError !== undefined;
+  if (isAmiss || end - gpu.turn.lastMs > MAX_DEAF_MS) await turnEventLoop(gpu);
+  checkDevice(gpu);
+  if (bytes === undefined) throw failure;
+  return bytes;
 }
 
 /** Lets timers and signals be heard: a primed readback resolves without a turn of the event loop, however many follow. */

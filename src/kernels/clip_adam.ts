@@ -69,6 +69,7 @@ export const CLIP_ADAM: KernelSpec = {
     output("first"),
     output("second"),
     output("weights"),
+    output("refused"),
   ],
   overrides: ["LANES"],
   iterations: () => 0,
@@ -199,6 +200,8 @@ export function addClipAdam<Size extends AdamSize>(
     readonly first: Tensor;
     readonly second: Tensor;
     readonly weights: Tensor;
+    /** u32 [W/4], zeros until a step is refused: what of its gradient was not finite (see `firstNotFinite`). */
+    readonly refused: Tensor;
     readonly parameterCount: number;
   },
 ): void {
@@ -219,4 +222,21 @@ export function addClipAdam<Size extends AdamSize>(
       workgroups: gridGroups(Math.ceil(parameterCount / 4), FLAT_LANES),
     }),
   });
+}
+
+/** The first entry of a gradient that is not finite. */
+export interface NotFinite {
+  /** Its place in the flat gradient. */
+  readonly index: number;
+  /** NaN, or an infinity of unknown sign. */
+  readonly value: "NaN" | "an infinity";
+}
+
+/** Reads `refused` of {@linkcode addClipAdam}; undefined where no step was refused or every entry is finite. */
+export function firstNotFinite(refused: Uint32Array): NotFinite | undefined {
+  const at = refused.findIndex((bits) => (bits & 15) !== 0);
+  if (at < 0) return undefined;
+  const bits = refused[at] ?? 0;
+  const lane = [0, 1, 2, 3].find((lane) => (bits >> lane & 1) === 1) ?? 0;
+  return { index: 4 * at + lane, value: (bits >> (4 + lane) & 1) === 1 ? "NaN" : "an infinity" };
 }

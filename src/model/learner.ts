@@ -5,9 +5,8 @@
  */
 import type { Commands, Plan, ReadRequest } from "../gpu/commands.ts";
 import { createTensor, destroy, type Tensor } from "../gpu/tensor.ts";
-import { type AdamSize, addClipAdam, addGradientNorm } from "../kernels/clip_adam.ts";
-import { addPolicyLoss, type LossSize } from "../kernels/policy_loss.ts";
-import { scoredPart, type ScoredSize } from "../kernels/scored_rows.ts";
+import { type AdamSize, firstNotFinite, type NotFinite } from "../kernels/clip_adam.ts";
+import type { LossSize } from "../kernels/policy_loss.ts";
 import {
   allRows,
   type BatchInputs,
@@ -18,9 +17,9 @@ import {
   weightedRows,
   writeBatch,
 } from "./batch_inputs.ts";
+import { type LearnerPlans, learnerPlans } from "./learner_plans.ts";
 import { createFlat, type Parameters } from "./parameters.ts";
 import { forwardPlan, type ForwardSize } from "./tiny_agent.ts";
-import { backwardPlan, type BackwardSize } from "./tiny_agent_backward.ts";
 import {
   createGradientWorkspace,
   createWorkspace,
@@ -58,14 +57,6 @@ export interface LearnerOptions {
   readonly queueLength?: number;
 }
 
-interface Plans {
-  readonly forward: Plan<ForwardSize>;
-  readonly loss: Plan<ScoredSize & LossSize>;
-  readonly backward: Plan<BackwardSize>;
-  readonly norm: Plan<{ readonly maxNorm: number }>;
-  readonly adam: Plan<AdamSize>;
-}
-
 const CLIP_BYTES = 8;
 
 /**
@@ -84,7 +75,7 @@ export class Learner {
   readonly gradients: GradientWorkspace;
   /** Adam's first and second moments [W]. */
   readonly moments: readonly [Tensor, Tensor];
-  readonly #plans: Plans;
+  readonly #plans: LearnerPlans;
   readonly #uploads: readonly BatchInputs[];
   readonly #kept: readonly {
     readonly rows: Tensor;
@@ -134,17 +125,8 @@ export class Learner {
       clip: createTensor(device, { label: `kept clip ${i}`, sizeBytes: CLIP_BYTES }),
     }));
     this.#queueLimit = queueLength;
-    this.#plans = this.#preparePlans();
-    this.#checkPlans();
-  }
-
-  /** Refuses a capacity whose largest batch could not be computed to its end, before anything is. */
-  #checkPlans(): void {
-    const { capacity } = this.workspace;
-    const size = { rowCount: capacity, scoredCount: capacity, temperature: 1, accumulate: false };
     try {
-      this.commands.check(this.#plans.forward, size);
-      this.commands.check(this.#plans.backward, size);
+      this.#plans = learnerPlans(commands, this);
     } catch (error) {
       this.destroy();
       throw error;
@@ -155,32 +137,6 @@ export class Learner {
   #limitQueue(batchMs: number): void {
     const worthwhile = Math.max(1, Math.floor(MAX_WAIT_MS / Math.max(batchMs, Number.EPSILON)));
     this.#queueLimit = Math.min(this.#uploads.length, worthwhile);
-  }
-
-  #preparePlans(): Plans {
-    const { commands, parameters, workspace, gradients, moments: [first, second] } = this;
-    const { parameterCount } = parameters.layout;
-    const { gradient, clip_2, block_squares, dresult_R2 } = gradients;
-    const scoredLoss = commands.plan<ScoredSize & LossSize>();
-    addPolicyLoss(commands, scoredLoss, {
-      result_N4: workspace.result_R4,
-      reference_N4: workspace.reference_R4,
-      objective_N4: workspace.inputs.objective_R4,
-      dresult_N2: dresult_R2,
-    });
-    const loss = commands.plan<ScoredSize & LossSize>().append(scoredLoss, scoredPart);
-    const norm = commands.plan<{ readonly maxNorm: number }>();
-    addGradientNorm(commands, norm, { gradient, block_squares, clip_2, parameterCount });
-    const adam = commands.plan<AdamSize>();
-    const weights = parameters.flat;
-    addClipAdam(commands, adam, { gradient, clip_2, first, second, weights, parameterCount });
-    return {
-      forward: forwardPlan(commands, { parameters, workspace }),
-      loss,
-      backward: backwardPlan(commands, { parameters, workspace, gradients }),
-      norm,
-      adam,
-    };
   }
 
   /** The plan of a frozen model's forward over the same inputs, to `reference_R4`. Prepare it once. */
@@ -357,6 +313,19 @@ export class Learner {
   /** The flat gradient [W]. */
   async readGradient(): Promise<Float32Array<ArrayBuffer>> {
     return await this.#readFlat(this.gradients.gradient);
+  }
+
+  /**
+   * The first entry that was not finite in the gradient of the first step that was refused since the last call; undefined
+   * where none was, or where only the sum of squares overflowed.
+   */
+  async takeRefused(): Promise<NotFinite | undefined> {
+    const { parameterCount } = this.parameters.layout;
+    const sizeBytes = 4 * Math.ceil(parameterCount / 4);
+    const { refused } = this.gradients;
+    const [bytes] = await this.commands.read([{ tensor: refused, sizeBytes }]);
+    this.commands.clear(refused);
+    return firstNotFinite(new Uint32Array(bytes ?? new ArrayBuffer(0)));
   }
 
   /** Adam's moments [W], first and second. */

@@ -103,6 +103,8 @@ export interface GradientWorkspace {
   readonly block_squares: Tensor;
   /** (norm before clipping, clip factor). */
   readonly clip_2: Tensor;
+  /** What was not finite in the gradient of the first refused step, u32 [W/4] (see `firstNotFinite`). */
+  readonly refused: Tensor;
 }
 
 interface Allocator {
@@ -234,6 +236,7 @@ export function createGradientWorkspace(
     gradient: createFlat(commands, "gradient", layout.parameterCount),
     block_squares: tensor("squares", normBlockCount(layout.parameterCount) * 4),
     clip_2: tensor("clip", 8),
+    refused: tensor("refused gradient", 4 * Math.ceil(layout.parameterCount / 4)),
   };
 }
 

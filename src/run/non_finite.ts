@@ -3,6 +3,7 @@ import { UserError } from "../core/errors.ts";
 import { parameterLayout } from "../model/config.ts";
 import { readParameters } from "../model/parameters.ts";
 import type { StepReport, Trainer } from "../rl/trainer.ts";
+import type { MinibatchReport } from "../rl/update_report.ts";
 import { asUserError } from "../files/file_error.ts";
 import { writeCheckpoint } from "./checkpoint.ts";
 import { type RunDirectory, stepPath } from "./run_directory.ts";
@@ -16,16 +17,20 @@ function badMinibatch({ update: { minibatches } }: StepReport): number | undefin
   return found < 0 ? undefined : found;
 }
 
-/** The first entry of the gradient that is not finite, as a part of a sentence. */
-async function describeGradient({ learner }: Trainer): Promise<string> {
-  const gradient_W = await learner.readGradient();
-  const at = gradient_W.findIndex((value) => !Number.isFinite(value));
-  if (at < 0) return "every entry of the last gradient is finite";
+/** The first entry of a minibatch's gradient that is not finite, as a part of a sentence. */
+async function describeGradient(
+  { learner }: Trainer,
+  { gradNorm }: MinibatchReport,
+): Promise<string> {
+  if (Number.isFinite(gradNorm)) return "every entry of its gradient is finite";
+  const found = await learner.takeRefused();
+  if (found === undefined) return "every entry of its gradient is finite, but not their squares";
+  const { index, value } = found;
   const { ranges } = parameterLayout(learner.parameters.config);
-  const range = ranges.find(({ offset, length }) => at >= offset && at < offset + length);
-  return `the gradient of ${range?.name} is the first that is not finite (${
-    gradient_W[at]
-  } at entry ${at - (range?.offset ?? 0)})`;
+  const range = ranges.find(({ offset, length }) => index >= offset && index < offset + length);
+  return `the gradient of ${range?.name} is the first that is not finite (${value} at entry ${
+    index - (range?.offset ?? 0)
+  })`;
 }
 
 /**
@@ -58,13 +63,19 @@ export async function requireFiniteStep(
     weights_W: await readParameters(commands, parameters),
     step,
   });
-  const { statistics, gradNorm } = update.minibatches[bad];
+  const minibatch = update.minibatches[bad];
+  const { statistics, gradNorm } = minibatch;
   throw new UserError(
     `Step ${step} is not finite: in minibatch ${
       bad + 1
     } of ${update.minibatches.length} the loss is ` +
-      `${statistics.loss} and the gradient norm ${gradNorm}; ${await describeGradient(trainer)}. ` +
-      `That minibatch moved no weight; ${folder} holds the batch and the weights`,
+      `${statistics.loss} and the gradient norm ${gradNorm}; ${await describeGradient(
+        trainer,
+        minibatch,
+      )}. ` +
+      `${
+        Number.isFinite(gradNorm) ? "" : "That minibatch moved no weight; "
+      }${folder} holds the batch and the weights`,
     1,
   );
 }

@@ -139,7 +139,7 @@ function allocate(
 function planUpdate(commands: Commands, memory: Memory): Plan<UpdateSize> {
   const { parameters, workspace, gradients, logits, first, second } = memory;
   const { layout: { head, parameterCount }, operand: w, flat: weights } = parameters;
-  const { gradient, block_squares, clip_2, dresult_R2 } = gradients;
+  const { gradient, block_squares, clip_2, refused, dresult_R2 } = gradients;
   const { result_R4, reference_R4, inputs: { objective_R4 } } = workspace;
   const plan = forwardPlan<UpdateSize>(commands, { parameters, workspace });
   addLinearForward(commands, plan, {
@@ -158,7 +158,15 @@ function planUpdate(commands: Commands, memory: Memory): Plan<UpdateSize> {
     ...backwardPlan<UpdateSize>(commands, { parameters, workspace, gradients }).steps,
   );
   addGradientNorm(commands, plan, { gradient, block_squares, clip_2, parameterCount });
-  addClipAdam(commands, plan, { gradient, clip_2, first, second, weights, parameterCount });
+  addClipAdam(commands, plan, {
+    gradient,
+    clip_2,
+    refused,
+    first,
+    second,
+    weights,
+    parameterCount,
+  });
   return plan;
 }
 

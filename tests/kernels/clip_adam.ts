@@ -1,5 +1,10 @@
 /** Holds gradient norm, clip and Adam to src/reference/clip_adam.ts. */
-import { addClipAdam, addGradientNorm, normBlockCount } from "../../src/kernels/clip_adam.ts";
+import {
+  addClipAdam,
+  addGradientNorm,
+  firstNotFinite,
+  normBlockCount,
+} from "../../src/kernels/clip_adam.ts";
 import { clipAdam, clipFactor } from "../../src/reference/clip_adam.ts";
 import { type Compare, DIVISION, randomF32, ROUNDOFF, roundoffs, withRun } from "./harness.ts";
 
@@ -60,6 +65,7 @@ export function compareClipAdam({ parameterCount: W, maxNorm, step }: ClipAdamCa
           first,
           second,
           weights,
+          refused: run.tensor(new Uint32Array(Math.ceil(W / 4))),
           parameterCount: W,
         });
       });
@@ -105,10 +111,11 @@ export async function stepWithGradient(
     const first = run.flat(before.m_W).flat, second = run.flat(before.v_W).flat;
     const weights = run.flat(before.weight_W).flat;
     const clip_2 = run.empty(2);
+    const refused = run.tensor(new Uint32Array(Math.ceil(W / 4)));
     run.replay({ maxNorm: 1, adam: { ...ADAM, step: 1 } }, (commands, plan) => {
       const block_squares = run.empty(normBlockCount(W));
       addGradientNorm(commands, plan, { gradient, block_squares, clip_2, parameterCount: W });
-      const tensors = { gradient, clip_2, first, second, weights };
+      const tensors = { gradient, clip_2, first, second, weights, refused };
       addClipAdam(commands, plan, { ...tensors, parameterCount: W });
     });
     const [norm, factor] = await run.read(clip_2, 2);
@@ -117,6 +124,7 @@ export async function stepWithGradient(
       v_W: await run.read(second, W),
       weight_W: await run.read(weights, W),
     };
-    return { norm, factor, before, after };
+    const words = new Uint32Array((await run.read(refused, Math.ceil(W / 4))).buffer);
+    return { norm, factor, before, after, notFinite: firstNotFinite(words) };
   });
 }

@@ -238,6 +238,7 @@ gpuTest("kernels over all parameters take more than 65,535 workgroups", async ()
         first: first!,
         second: second!,
         weights,
+        refused: zeros("refused", parameterCount / 4),
         clip_2,
         parameterCount,
       }));

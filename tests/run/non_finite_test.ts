@@ -71,3 +71,51 @@ gpuTest(
       trainer.destroy();
     }),
 );
+
+/** Weights of the loss that overflow in the first minibatch of an update, and not in those after it. */
+function overflowingFirst(): Stages {
+  let minibatches = 0;
+  return {
+    ...HEALTHY_STAGES,
+    accumulate: (episodes, context) => {
+      const parts = HEALTHY_STAGES.accumulate(episodes, context);
+      if (minibatches++ > 0) return parts;
+      return parts.map((part) => ({
+        ...part,
+        weight_PC: Float32Array.from(part.weight_PC, (weight) => weight && Infinity),
+      }));
+    },
+  };
+}
+
+gpuTest(
+  "requireFiniteStep() names the tensor of the first bad minibatch, not of the last one",
+  () =>
+    withFolder(async (folder) => {
+      const commands = new Commands(await testGpu());
+      const { config: model, weights_W } = readCheckpoint(golden("model.safetensors"));
+      const trainer = new Trainer({
+        commands,
+        parameters: createParameters(commands, model, weights_W),
+        gym: compileGym(openGym(), "rl"),
+        config: smallSettings(1).config,
+        stages: overflowingFirst(),
+      });
+      using directory = openRunDirectory(folder, { resume: false });
+      const report = await trainer.step();
+      const { minibatches } = report.update;
+      assertEquals(minibatches.map(({ gradNorm }) => Number.isFinite(gradNorm)), [false, true]);
+      const { message } = await assertRejects(
+        () => requireFiniteStep(trainer, report, directory),
+        UserError,
+        "in minibatch 1 of 2",
+      );
+      assertStringIncludes(
+        message,
+        "the gradient of tok_emb.weight is the first that is not finite",
+      );
+      assertStringIncludes(message, "That minibatch moved no weight");
+      assertEquals(await trainer.learner.takeRefused(), undefined, "it is told once");
+      trainer.destroy();
+    }),
+);
