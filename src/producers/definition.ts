@@ -20,7 +20,9 @@ export const CANONICAL = {
   errors: "share of episodes that failed for a reason outside the policy",
   entropy: "mean entropy of the policy at trained tokens",
   kl_reference: "divergence of the policy from the reference",
+  kl_teacher: "divergence of the policy from a teacher that it learns from",
   kl_old: "divergence of the policy from the one that the batch was scored with",
+  kl_update: "divergence that the step's own updates made",
   ratio: "mean of π/π_old over trained tokens",
   ratio_max: "the largest π/π_old",
   clip_fraction: "share of tokens whose gradient the clip removed",
@@ -122,6 +124,8 @@ export interface MetricDefinition {
   readonly zero?: string;
   /** What NaN or a missing value means. */
   readonly nan?: string;
+  /** True where a setting that the log does not show can switch it off: then it is 0 by construction, as `zero` says. */
+  readonly maybeOff?: true;
   /** The setting without which the key is not logged at all: where it is there, the setting is on. */
   readonly onlyWith?: "klCoef";
   /** Decimals that the producer keeps before any file is written; what a file rounds besides is its column's. */
@@ -217,6 +221,8 @@ export interface Producer {
   readonly definitions: readonly MetricDefinition[];
   /** Keys that are known to be its, and measure no canonical metric. */
   readonly alsoLogs: readonly RegExp[];
+  /** True where a value that is not finite is left out of the file: then a key that stops to come is one. */
+  readonly dropsNonFinite?: true;
   /** Settings that follow from what it logs, or from how it is built. */
   readonly implied?: (evidence: Evidence) => LogSettings;
   /** How a user of it switches on what a log lacks: the exact flag or key, in its own spelling. */

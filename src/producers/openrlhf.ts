@@ -91,6 +91,7 @@ const POLICY: readonly MetricDefinition[] = [
     unit: "nats",
     signed: true,
     says: "KL to the reference by the estimator of --algo.kl.estimator (k1 can be negative).",
+    maybeOff: true,
     zero:
       "By construction without a reference model; where the KL sits in the loss the value comes from there.",
   },

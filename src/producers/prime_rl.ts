@@ -291,6 +291,7 @@ export const PRIME_RL: Producer = {
     /(?:ref_kl|kl_ent_ratio|importance_ratio\w*|samples_per_rollout|pool|trainer_probs|\w+_probs)\/.+/,
     /MFU|Peak Mem\.|Max\. Off-Policy Level|Async Level/,
   ],
+  dropsNonFinite: true,
   // Each batch of rollouts is trained on once, in one optimizer step.
   implied: () => ({ updatesPerBatch: 1 }),
   switchOn: {

@@ -77,6 +77,7 @@ const POLICY: readonly MetricDefinition[] = [
     unit: "nats",
     signed: true,
     says: "KL to the reference in the loss, by the estimator of kl_estimator_type.",
+    maybeOff: true,
     zero: "By construction where use_kl_loss is off.",
   },
   {
@@ -88,6 +89,7 @@ const POLICY: readonly MetricDefinition[] = [
     unit: "nats",
     signed: true,
     says: "KL to the reference in the reward, by the estimator of kl_estimator_type.",
+    maybeOff: true,
     zero: "By construction where use_kl_in_reward is off.",
   },
   {

@@ -110,7 +110,7 @@ const POLICY: readonly MetricDefinition[] = [
     zero: "The policy still is the base model.",
   },
   {
-    metric: "kl_reference",
+    metric: "kl_teacher",
     key: "teacher_kl",
     ...OF_TOKENS,
     quantity: "k1",
@@ -119,7 +119,7 @@ const POLICY: readonly MetricDefinition[] = [
     says: "Distillation: mean of sampler − teacher log-prob, the signal that is trained on.",
   },
   {
-    metric: "kl_old",
+    metric: "kl_update",
     key: /(?:optim\/)?kl_pre_post_v2/,
     ...OF_TOKENS,
     quantity: "half_square",
@@ -128,7 +128,7 @@ const POLICY: readonly MetricDefinition[] = [
     zero: "The update has changed nothing.",
   },
   {
-    metric: "kl_old",
+    metric: "kl_update",
     key: /(?:optim\/)?kl_pre_post_v1/,
     ...OF_TOKENS,
     quantity: "k1",

@@ -45,7 +45,9 @@ const GROUPS: readonly (readonly [string, string, readonly CanonicalMetric[]])[]
   ["policy", "Policy: where it stands and how far it moves", [
     "entropy",
     "kl_reference",
+    "kl_teacher",
     "kl_old",
+    "kl_update",
     "ratio",
     "ratio_max",
     "clip_fraction",

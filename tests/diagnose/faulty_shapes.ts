@@ -34,6 +34,8 @@ export const FAULTY_SHAPES: Readonly<Record<string, FaultyKind>> = {
   "answers grow into the cap": {
     change: each((row, at) => {
       row.cut = Math.min(1, at * 1.4);
+      row.lengthMax = 1024;
+      row.length = 300 * (1 - row.cut) + 1024 * row.cut;
       if (at > 0.7) {
         Object.assign(row, { reward: 0, flat: 1, rewardStd: 0, solved: 0, none: 1, gradNorm: 0 });
       }
@@ -175,7 +177,7 @@ export const FAULTY_SHAPES: Readonly<Record<string, FaultyKind>> = {
   },
   "the learning rate is 0": {
     shape: { from: 0.3, to: 0.3 },
-    change: each((row) => row.learningRate = 0),
+    change: each((row, _, random) => Object.assign(row, { learningRate: 0, kl: 2e-4 * random() })),
     id: "learning_rate_zero",
     class: "violated",
   },

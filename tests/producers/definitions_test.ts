@@ -211,7 +211,7 @@ const NEIGHBOURS: Readonly<
     ["test/env/gsm8k/reward/total", undefined],
     ["env/all/by_group/frac_mixed", undefined],
     ["optim/kl_sample_train_v1", "gap"],
-    ["optim/kl_pre_post_v2", "kl_old"],
+    ["optim/kl_pre_post_v2", "kl_update"],
   ],
   openrlhf: [
     ["train/kl", "kl_reference"],

@@ -1,7 +1,8 @@
 /** Rules about the completions: whether the cap cuts them off, and whether their length runs away or collapses. */
 import type { Finding } from "../finding.ts";
 import { changeOf, type Curve, lastQuarter, middle, say } from "./curve.ts";
-import { about, type Context, percent, type Rule, stepsText } from "./rule.ts";
+import { about, type Context, outcomeOf, percent, type Rule, stepsText } from "./rule.ts";
+import { isAtTop } from "./signal.ts";
 
 /** More than half of the answers cut: most rewards then judge answers that were not finished. */
 const MOSTLY_CUT = 0.5;
@@ -16,11 +17,14 @@ function lengthsAtEnd(context: Context) {
   return { mean, max, cap: context.setting("maxLength") ?? max };
 }
 
-/** Where answers stop well below the cap and yet without an end token, a higher cap changes nothing. */
-function stopsShort(context: Context, { series }: Curve): boolean {
-  const { mean, max } = lengthsAtEnd(context);
+/**
+ * Where answers end without an end token, and too short for all of those to be at the cap, something else ends them: a stop
+ * string, a tool call, another end token. That can be as it should.
+ */
+function stopsShort(context: Context, { series }: Curve, share: number): boolean {
+  const { mean, cap } = lengthsAtEnd(context);
   return series.definition.quantity === "no_end_token" && mean !== undefined &&
-    max !== undefined && mean < 0.9 * max;
+    cap !== undefined && mean < 0.8 * share * cap;
 }
 
 function cutAnswers(context: Context, truncated: Curve): readonly Finding[] {
@@ -28,8 +32,8 @@ function cutAnswers(context: Context, truncated: Curve): readonly Finding[] {
   const share = middle(end.values);
   if (!(share >= OFTEN_CUT) || truncated.values.length < 3) return [];
   const { mean, cap } = lengthsAtEnd(context);
-  const isMost = share >= MOSTLY_CUT;
-  const short = share > 0.9 && stopsShort(context, truncated);
+  const short = stopsShort(context, truncated, share);
+  const isMost = share >= MOSTLY_CUT && !short;
   const lengths = mean === undefined
     ? ""
     : `; their mean length is ${say(mean)}${
@@ -104,7 +108,8 @@ const RUNAWAY = 2, COLLAPSE = 1 / 3;
 
 function lengthTrend(context: Context, length: Curve): readonly Finding[] {
   const change = changeOf(length);
-  const { rewardChange, isLearning } = context;
+  const { rewardChange } = context;
+  const came = outcomeOf(rewardChange);
   if (!change || change.head <= 0 || !rewardChange) return [];
   const factor = change.tail / change.head;
   const grows = factor >= RUNAWAY && change.isApart;
@@ -121,15 +126,13 @@ function lengthTrend(context: Context, length: Curve): readonly Finding[] {
     boundFrom: grows ? "twice the run's own first fifth" : "a third of the run's own first fifth",
   };
   const rewardMoved = `${say(rewardChange.head)} to ${say(rewardChange.tail)}`;
-  if (isLearning) {
+  if (came === "better" || came === "likely-better" || isAtTop(context)) {
     return [{
       ...common,
       class: "note",
       sentence:
-        `Completions ${
-          grows ? "grow" : "shrink"
-        } ${moved} while the reward rises from ${rewardMoved}: ` +
-        "a change of style that pays.",
+        `Completions ${grows ? "grow" : "shrink"} ${moved} with the reward at ${rewardMoved}: ` +
+        "a change of style that does it no harm.",
       next: "Read a few answers of the first and the last steps side by side.",
     }];
   }

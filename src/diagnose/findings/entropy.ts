@@ -1,33 +1,26 @@
 /** Rules about the entropy: a collapse before the task is solved, and a policy that dissolves. */
 import type { Finding } from "../finding.ts";
 import { changeOf, type Curve, lastQuarter, middle, say } from "./curve.ts";
-import { about, type Context, type Rule, SURE } from "./rule.ts";
-import { flatnessOf } from "./signal.ts";
+import { about, type Context, outcomeOf, type Rule } from "./rule.ts";
+import { flatnessOf, isAtTop } from "./signal.ts";
 
 /** What is left of the entropy when a policy has made up its mind about nearly every token. */
 const COLLAPSED = 0.15;
 /** An entropy three times that of the start is another policy. */
 const EXPLODED = 3;
 
-/** Whether the rewards stand better, the same or worse at the end; a fall counts from two standard errors on. */
-function outcome({ rewardChange, isLearning }: Context): "better" | "same" | "worse" | "unknown" {
-  if (!rewardChange) return "unknown";
-  if (isLearning) return "better";
-  return rewardChange.z < -SURE ? "worse" : "same";
-}
-
 function entropyTrend(context: Context, entropy: Curve): readonly Finding[] {
   const change = changeOf(entropy);
   if (!change || change.head <= 0) return [];
   const { head, tail, isApart, tailStep } = change;
-  const came = outcome(context);
+  const came = outcomeOf(context.rewardChange);
   const common = { ...about(entropy), step: tailStep, value: tail };
   const reward = context.rewardChange;
   const rewardMoved = reward ? `${say(reward.head)} to ${say(reward.tail)}` : "not in the log";
   if (tail <= COLLAPSED * head && isApart) {
     const bound = { bound: COLLAPSED * head, boundFrom: "0.15 times the run's own first fifth" };
     const fell = `${entropy.key} falls from ${say(head)} to ${say(tail)}`;
-    if (came === "better") {
+    if (came === "better" || isAtTop(context)) {
       return [{
         ...common,
         ...bound,
@@ -37,14 +30,15 @@ function entropyTrend(context: Context, entropy: Curve): readonly Finding[] {
           `${fell} while the reward rises (${rewardMoved}): the policy has learnt what to do, which is no collapse.`,
       }];
     }
-    if (came === "unknown") {
+    if (came === "unknown" || came === "likely-better") {
       return [{
         ...common,
         ...bound,
         id: "entropy_collapse",
         class: "note",
-        sentence:
-          `${fell}; without a reward in the log nothing says whether it has learnt or collapsed.`,
+        sentence: `${fell}, and the reward ${
+          reward ? `may have risen (${rewardMoved})` : "is not in the log"
+        }: nothing says yet whether the policy has learnt or collapsed.`,
       }];
     }
     const flatness = flatnessOf(context);

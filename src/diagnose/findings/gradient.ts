@@ -1,9 +1,9 @@
 /** Rules about the update: gradients of 0 or out of nowhere, spikes, a learning rate of 0. */
 import { quantile } from "../../core/statistics.ts";
 import type { Finding } from "../finding.ts";
-import { byStep, type Curve, middle, say, spikesOf } from "./curve.ts";
+import { byStep, changeOf, type Curve, middle, say, spikesOf } from "./curve.ts";
 import { about, type Context, isExact, type Rule, stepsText } from "./rule.ts";
-import { flatnessOf } from "./signal.ts";
+import { flatnessOf, tellsOfGroups } from "./signal.ts";
 
 /** Rows in a row from which chance and an offset between metrics are out of the question. */
 const LEAST_ROWS = 5;
@@ -22,7 +22,7 @@ function longestRun(steps: ArrayLike<number>, holds: (step: number, index: numbe
 
 function zeroGradient(context: Context, gradient: Curve): readonly Finding[] {
   const flatness = flatnessOf(context);
-  if (!flatness || !isExact(context, gradient)) return [];
+  if (!flatness || !tellsOfGroups(flatness) || !isExact(context, gradient)) return [];
   const flat = byStep({ ...flatness.curve, values: flatness.shares }, gradient);
   const hasSignal = (step: number) => (flat.get(step) ?? 1) <= 0.5;
   const { steps, values } = gradient;
@@ -204,17 +204,20 @@ function zeroLearningRate(context: Context, rate: Curve): readonly Finding[] {
   const name = context.knob("learningRate", "the learning rate");
   const common = { id: "learning_rate_zero", ...about(rate), value: 0, bound: 0 };
   if (values.every((value) => value === 0)) {
+    const kl = context.curve("kl_reference"), moved = kl && changeOf(kl);
+    const isMoving = context.isLearning ||
+      (moved !== undefined && moved.isApart && moved.tail > 2 * moved.head);
     return [{
       ...common,
-      class: context.isLearning ? "suspect" : "violated",
+      class: isMoving ? "suspect" : "violated",
       step: steps[0],
       boundFrom: "a learning rate of 0 changes no weight",
       sentence: `${rate.key} is 0 in all ${say(values.length)} rows (${
         stepsText(steps[0], steps[last])
       }): nothing is trained.`,
       alternatives: [
-        ...(context.isLearning
-          ? ["the key shows another parameter group: the reward rises, so that something trains"]
+        ...(isMoving
+          ? ["the key shows another parameter group: other metrics move, so that something trains"]
           : []),
         `a warm-up (${context.knob("warmup", "warm-up steps")}) that is longer than the run`,
       ],

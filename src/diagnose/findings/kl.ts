@@ -140,7 +140,16 @@ function zeroKl(context: Context, kl: Curve): readonly Finding[] {
   ];
   const next = "Compare the two models' log-probs of one batch after a few updates; " +
     "they must differ wherever the policy was trained.";
-  const { onlyWith } = kl.series.definition;
+  const { onlyWith, maybeOff, zero } = kl.series.definition;
+  if (maybeOff && coefficient === undefined) {
+    return [{
+      ...common,
+      id: "zero_kl_expected",
+      class: "expected",
+      sentence: `${always}. ${zero ?? "A setting can switch it off."}`,
+      next: "Where it is on, say so with --kl-coef.",
+    }];
+  }
   if (coefficient === undefined && onlyWith !== "klCoef") {
     return [{
       ...common,
@@ -154,7 +163,8 @@ function zeroKl(context: Context, kl: Curve): readonly Finding[] {
   return [{
     ...common,
     id: "kl_exactly_zero",
-    class: moved === undefined ? "suspect" : "violated",
+    // Known from what is logged alone, or where the log cannot show that it is switched off, it is not certain.
+    class: moved === undefined || coefficient === undefined || maybeOff ? "suspect" : "violated",
     boundFrom: "a policy that has moved differs from a reference that has not",
     sentence: `${always} with ${name} ${
       coefficient === undefined ? "above 0 (or it would not be logged)" : `at ${say(coefficient)}`

@@ -78,20 +78,25 @@ const FOR_GOOD = 3;
 function nonFinite(context: Context): readonly Finding[] {
   const broken = brokenKeys(context);
   const core = broken.filter(({ metric }) => metric !== undefined && CORE.includes(metric));
-  const fatal = core.filter(({ stays, count }) => stays && count >= FOR_GOOD);
+  // What was never finite is a statistic that is not defined here, unless it is the loss.
+  const fatal = core.filter(({ stays, count, wasFinite, metric }) =>
+    stays && count >= FOR_GOOD && (wasFinite || metric === "loss")
+  );
   if (fatal.length > 0) {
     // What was never finite is undefined by itself (a variance over one rank), unless nothing of it ever was.
     const candidates = broken.filter(({ stays, wasFinite, metric }) =>
       stays && (wasFinite || metric !== undefined)
     ).sort((a, b) => a.firstStep - b.firstStep || a.order - b.order);
     const [origin, ...later] = candidates;
-    const isLoss = fatal.some(({ metric, wasFinite }) => metric === "loss" || wasFinite);
     const followers = later.slice(0, 3).map(({ key, firstStep }) =>
       `${key} from step ${say(firstStep)}`
     ).join(", ");
     return [{
       id: "non_finite",
-      class: isLoss ? "violated" : "suspect",
+      // A reward that rises past it shows that the numbers which train are others.
+      class: context.isLearning && !fatal.some(({ wasFinite }) => wasFinite)
+        ? "suspect"
+        : "violated",
       ...(origin.metric ? { metric: origin.metric } : {}),
       key: origin.key,
       step: origin.firstStep,
@@ -116,11 +121,11 @@ function nonFinite(context: Context): readonly Finding[] {
     }];
   }
   return core.flatMap((one): Finding[] => {
-    const isSkipped = one.metric === "grad_norm" || one.nan !== undefined;
+    const isSkipped = one.metric === "grad_norm" || one.nan !== undefined || !one.wasFinite;
     const ends = one.stays ? ", the last rows of the log" : "; it is finite again afterwards";
     return [{
       id: "non_finite",
-      class: isSkipped && !one.stays ? "note" : "suspect",
+      class: isSkipped && (!one.stays || !one.wasFinite) ? "note" : "suspect",
       ...(one.metric ? { metric: one.metric } : {}),
       key: one.key,
       step: one.firstStep,
@@ -139,6 +144,40 @@ function nonFinite(context: Context): readonly Finding[] {
       next: `Look at the batch of step ${say(one.firstStep)}.`,
     }];
   }).slice(0, 3);
+}
+
+/** Metrics that a trainer writes in every step, so that one of them missing is no accident of another writer. */
+const OF_EVERY_STEP: readonly CanonicalMetric[] = ["loss", "entropy", "gap", "grad_norm"];
+
+/** A writer that leaves out what is not finite: a key stops to come while the learning rate of the same writer goes on. */
+function vanished(context: Context, rate: Curve): readonly Finding[] {
+  if (!context.view.producer?.dropsNonFinite) return [];
+  const gone = OF_EVERY_STEP.flatMap((metric) => context.curve(metric) ?? []).flatMap((curve) => {
+    const last = curve.steps[curve.steps.length - 1];
+    const missing = rate.steps.filter((step) => step > last);
+    const isDense = curve.values.length >= 0.9 * (rate.values.length - missing.length);
+    return isDense && missing.length >= FOR_GOOD && curve.series.axis === rate.series.axis
+      ? [{ curve, step: missing[0], count: missing.length }]
+      : [];
+  }).sort((a, b) => a.step - b.step);
+  const [first, ...others] = gone;
+  if (!first) return [];
+  const { curve, step, count } = first;
+  return [{
+    id: "non_finite",
+    class: "suspect",
+    ...about(curve),
+    step,
+    value: null,
+    boundFrom: `${context.view.producer.title} leaves out what is not finite`,
+    sentence: `${curve.key} stops to come at step ${
+      say(step)
+    } while ${rate.key} goes on for ${count} rows${
+      others.length === 0 ? "" : `, and so do ${others.map((one) => one.curve.key).join(", ")}`
+    }: values that are NaN or infinite are not written.`,
+    alternatives: ["the key was switched off at a restart"],
+    next: `Go back to a checkpoint before step ${say(step)} and look at that batch token by token.`,
+  }];
 }
 
 /** Rows that must contradict: one alone can be a slip of the writer. */
@@ -354,6 +393,7 @@ function scaledTwins(context: Context): readonly Finding[] {
 /** In the order in which they are tried. */
 export const NUMBER_RULES: readonly Rule[] = [
   { ids: ["non_finite"], needs: [], judge: nonFinite },
+  { ids: ["non_finite"], needs: [{ metric: "learning_rate" }], judge: vanished },
   { ids: ["metrics_contradict"], needs: [], judge: impossibleShares },
   { ids: ["metrics_contradict"], needs: [], judge: impossibleSizes },
   {

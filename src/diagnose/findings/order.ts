@@ -28,6 +28,7 @@ const CONSEQUENCES: Readonly<Record<string, readonly string[]>> = {
     "entropy_explosion",
     "non_finite",
   ],
+  rollouts_fail: ["flat_groups", "best_then_worse", "gradient_zero_with_signal"],
   restart_seam: ["gap_jump", "joint_spike", "gradient_spike", "best_then_worse", "gap_growth"],
   sampler_trainer_gap: [
     "gap_growth",
@@ -74,6 +75,7 @@ const RANK = [
   "metrics_contradict",
   "answers_cut",
   "restart_seam",
+  "rollouts_fail",
   "gap_jump",
   "sampler_trainer_gap",
   "gap_growth",

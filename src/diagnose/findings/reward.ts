@@ -1,6 +1,15 @@
 /** Rules about the outcome: components that never pay or work against each other, evaluation against reward, a peak that was lost. */
 import type { Finding } from "../finding.ts";
-import { changeOf, type Curve, inflation, middle, noiseOf, say, thinned } from "./curve.ts";
+import {
+  type Change,
+  changeOf,
+  type Curve,
+  inflation,
+  middle,
+  noiseOf,
+  say,
+  thinned,
+} from "./curve.ts";
 import { about, type Context, type Rule, stepsText, SURE } from "./rule.ts";
 
 /** What enters the reward: a producer's other statistics of an environment count turns, tokens and the like. */
@@ -40,8 +49,8 @@ function constantComponents(context: Context): readonly Finding[] {
   });
 }
 
-/** A component that is a cost by its name may rise and fall as it likes. */
-const COST = /penal|length|len\b|_len|cost|kl|overlong|repeti/i;
+/** Names of what the task asks for. A style, a length or a number of steps may fall as the answers get better. */
+const GOAL = /acc|correct|solv|succ|pass|answer|test|exact|verif|match|task|quality/i;
 
 /** A component has fallen when it has lost half of what it paid. */
 const HALF = 0.5;
@@ -59,10 +68,9 @@ function divergingComponents(context: Context, reward: Curve): readonly Finding[
   return trends.flatMap(({ curve, change }): Finding[] => {
     const { head, tail, z } = change;
     if (!rising || !(z < -SURE) || head <= 0 || !(tail <= (1 - HALF) * head)) return [];
-    const isCost = COST.test(curve.key);
     return [{
       id: "reward_components_diverge",
-      class: isCost ? "note" : "suspect",
+      class: GOAL.test(curve.series.part) ? "suspect" : "note",
       ...about(curve),
       step: change.tailStep,
       value: tail,
@@ -97,8 +105,18 @@ function fallsByRank(values: ArrayLike<number>): boolean {
   return (score + 1) / deviation < -2.33; // One in a hundred.
 }
 
-function evalDown(_context: Context, reward: Curve, score: Curve): readonly Finding[] {
+function evalDown(context: Context, reward: Curve): readonly Finding[] {
   const total = changeOf(reward);
+  const falls = context.curves("eval_score").flatMap((score) => fallOf(score, { reward, total }));
+  // Where only some evaluations fall, the policy may forget what it is not trained on.
+  const others = context.curves("eval_score").length - falls.length;
+  return falls.slice(0, 1).map((fall) => others === 0 ? fall : { ...fall, class: "note" });
+}
+
+function fallOf(
+  score: Curve,
+  { reward, total }: { readonly reward: Curve; readonly total: Change | undefined },
+): readonly Finding[] {
   const scores = thinned(score.values, 100);
   if (!total || !(total.z > SURE) || scores.length < 4) return [];
   const noise = scores.length >= 6 ? noiseOf(scores) : 0;

@@ -47,6 +47,20 @@ export interface Rule {
 /** How sure a trend of the reward must be: four standard errors, a chance of 1 in 30,000 of noise. */
 export const SURE = 4;
 
+/** From here on a rise of the reward is likely enough that nothing may be held against it. */
+const LIKELY = 2;
+
+/** How the rewards stand at the end; `likely-better` where they seem to have risen and noise may be why. */
+export type RewardOutcome = "better" | "likely-better" | "same" | "worse" | "unknown";
+
+/** How a change of the reward is read. */
+export function outcomeOf(change: Change | undefined): RewardOutcome {
+  if (!change) return "unknown";
+  if (change.z > SURE) return "better";
+  if (change.z > LIKELY) return "likely-better";
+  return change.z < -SURE ? "worse" : "same";
+}
+
 /** Prepares what the rules look at. */
 export function contextOf(view: RunView): Context {
   const known = new Map<string, Curve>();

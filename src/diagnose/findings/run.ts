@@ -1,8 +1,8 @@
 /** Rules about the run as a whole: restarts, what the file has lost, an early end, too few rows. */
 import type { Seam } from "../../logs/run_log.ts";
 import type { Finding } from "../finding.ts";
-import { type Curve, LEAST_FOR_TREND, middle, say } from "./curve.ts";
-import { about, type Context, type Rule, SURE } from "./rule.ts";
+import { type Curve, lastQuarter, LEAST_FOR_TREND, middle, say } from "./curve.ts";
+import { about, type Context, percent, type Rule, stepsText, SURE } from "./rule.ts";
 
 /** Rows on each side of a seam that are compared. */
 const SIDE = 8;
@@ -39,7 +39,9 @@ function jumpsAt(
   // A schedule moves by little from a row to the next; one that begins anew jumps up, or back into its warm-up.
   if (rate && rates && rates.last > 0) {
     const factor = rates.first / rates.last;
-    if (factor > 1.5 || factor < 1 / 3) {
+    const top = rate.values.reduce((most, value) => Math.max(most, value), 0);
+    const isLarge = Math.abs(rates.first - rates.last) > 0.1 * top;
+    if (isLarge && (factor > 1.5 || factor < 1 / 3)) {
       jumps.push({
         curve: rate,
         text: `${rate.key} jumps from ${say(rates.last)} to ${say(rates.first)}`,
@@ -181,9 +183,37 @@ function tooLittle(context: Context): readonly Finding[] {
   }];
 }
 
+function rolloutsFail(context: Context, errors: Curve): readonly Finding[] {
+  const { floor } = errors.series.definition;
+  const end = lastQuarter(errors);
+  const share = middle(end.values);
+  const look = floor?.look ?? 0.05;
+  if (errors.values.length < 5 || !(share > look)) return [];
+  // Above a half most of what is trained on, or left out, has nothing to do with the policy.
+  const isMost = share > 0.5;
+  return [{
+    id: "rollouts_fail",
+    class: isMost ? "suspect" : "note",
+    ...about(errors),
+    step: end.step,
+    value: share,
+    bound: isMost ? 0.5 : look,
+    boundFrom: isMost ? "half of the rollouts" : floor?.from ?? "one in twenty rollouts",
+    sentence: `${
+      percent(share)
+    } of the rollouts fail for another reason than the policy (${errors.key}, ${
+      stepsText(end.step, end.lastStep)
+    }); whatever reward they are given is not the policy's.`,
+    alternatives: ["time limits, crashes of the environment, or aborted requests"],
+    next:
+      "Group the errors by kind, and leave failed rollouts out of the groups instead of paying them 0.",
+  }];
+}
+
 /** In the order in which they are tried. */
 export const RUN_RULES: readonly Rule[] = [
   { ids: ["restart_seam"], needs: [], judge: seams },
+  { ids: ["rollouts_fail"], needs: [{ metric: "errors" }], judge: rolloutsFail },
   { ids: ["past_erased"], needs: [], judge: pastErased },
   { ids: ["ended_early"], needs: [], judge: endedEarly },
   { ids: ["too_little"], needs: [], judge: tooLittle },

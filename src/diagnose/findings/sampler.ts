@@ -160,7 +160,7 @@ function gapMoves(context: Context, gap: Curve): readonly Finding[] {
       }: a restart, a reload of the sampler, a failed weight update. ${nextStep(context)}`,
     }];
   }
-  if (change && change.tail >= TIMES * change.head && change.isApart && change.tail > least) {
+  if (change && change.tail >= TIMES * change.head && change.isApart && change.tail > 2 * least) {
     return [{
       ...common,
       id: "gap_growth",
@@ -184,6 +184,7 @@ const BEST_FIRST: readonly Quantity[] = [
   "k3",
   "exp_abs_log_prob",
   "abs_probability",
+  "chosen_at_runtime",
   "signed_log_prob",
   "k1",
 ];

@@ -27,13 +27,18 @@ export function flatnessOf(context: Context): Flatness | undefined {
   return { curve: spread, shares: spread.values.map((std) => std === 0 ? 1 : 0), by: "spread" };
 }
 
+/** Whether groups that are not flat are known to differ: a spread over the whole batch is none within the groups. */
+export function tellsOfGroups({ by, curve }: Flatness): boolean {
+  return by !== "spread" || curve.series.definition.quantity === "group_std";
+}
+
 /** All but one in twenty groups. */
 const ALL_BUT_FEW = 0.95;
 /** From here on waste is worth a line. */
 const WORTH_A_LINE = 0.3;
 
 /** What says that a reward is at its top: all groups solved, or the highest value that it has had, after a rise. */
-function isAtTop(context: Context): boolean {
+export function isAtTop(context: Context): boolean {
   const solved = context.curve("all_solved");
   if (solved) return middle(lastQuarter(solved).values) > 0.5;
   const { reward, rewardChange } = context;
