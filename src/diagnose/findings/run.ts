@@ -183,7 +183,7 @@ function tooLittle(context: Context): readonly Finding[] {
   }];
 }
 
-function rolloutsFail(context: Context, errors: Curve): readonly Finding[] {
+function rolloutsFail(_context: Context, errors: Curve): readonly Finding[] {
   const { floor } = errors.series.definition;
   const end = lastQuarter(errors);
   const share = middle(end.values);
