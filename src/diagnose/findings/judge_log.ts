@@ -4,11 +4,12 @@ import type { RunView } from "../../producers/run_view.ts";
 import type { Finding } from "../finding.ts";
 import { compareWith } from "./against.ts";
 import { ANSWER_RULES } from "./answers.ts";
+import { CONTRADICTION_RULES } from "./contradictions.ts";
 import type { Curve } from "./curve.ts";
 import { ENTROPY_RULES } from "./entropy.ts";
 import { GRADIENT_RULES } from "./gradient.ts";
 import { KL_RULES } from "./kl.ts";
-import { NUMBER_RULES } from "./numbers.ts";
+import { NON_FINITE_RULES } from "./non_finite.ts";
 import { OLD_POLICY_RULES } from "./old_policy.ts";
 import { orderFindings } from "./order.ts";
 import { REWARD_RULES } from "./reward.ts";
@@ -19,7 +20,8 @@ import { SIGNAL_RULES } from "./signal.ts";
 
 /** All rules about logs, causes first. */
 export const RULES: readonly Rule[] = [
-  ...NUMBER_RULES,
+  ...NON_FINITE_RULES,
+  ...CONTRADICTION_RULES,
   ...ANSWER_RULES,
   ...SAMPLER_RULES,
   ...OLD_POLICY_RULES,
