@@ -42,11 +42,13 @@ export async function readLogShown(
   },
 ): Promise<RunLog> {
   let bar: Progress | undefined;
-  const inUnits = (sizeBytes: number) => Math.ceil(sizeBytes / BYTES_PER_UNIT);
+  let shown = 0;
+  const inUnits = (sizeBytes: number) => Math.floor(sizeBytes / BYTES_PER_UNIT);
   const onProgress = (readBytes: number, totalBytes = 0) => {
-    if (totalBytes < MIN_SHOWN_BYTES) return;
+    if (totalBytes < MIN_SHOWN_BYTES || inUnits(readBytes) === shown) return;
+    shown = inUnits(readBytes);
     bar ??= stderrProgress({ label: "read", total: inUnits(totalBytes), alreadyDone: 0 });
-    bar.update(inUnits(readBytes), "MB");
+    bar.update(shown, "MB");
   };
   try {
     return await readRunLog(path, {

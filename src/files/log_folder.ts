@@ -22,7 +22,7 @@ const DUMPS =
 
 /** What trainers call their logs; earlier kinds hold more and are read more exactly than later ones. */
 const KINDS = [
-  { tier: 0, pattern: /^trainer_state\.json$/ },
+  { tier: 0, pattern: /trainer_state.*\.json(?:\.gz)?$/ },
   { tier: 0, pattern: /^logging\.jsonl$/ },
   { tier: 0, pattern: /^metrics\.jsonl(?:\.gz)?$/ },
   { tier: 1, pattern: /^run-.*\.wandb$/ },

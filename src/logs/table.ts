@@ -42,6 +42,12 @@ export function planTable(
   },
 ): TablePlan {
   const stepColumn = findStepColumn(names, stepKey);
+  if (stepColumn < 0 && stepKey !== undefined) {
+    throw new UserError(
+      `Cannot read ${where}: it has no column ${JSON.stringify(stepKey)} to count the steps ` +
+        `(there are ${listNames(names)})`,
+    );
+  }
   if (stepColumn < 0) {
     throw new UserError(
       `Cannot read ${where}: no column counts the steps (there are ${listNames(names)}); ` +

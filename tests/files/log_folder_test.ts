@@ -43,6 +43,8 @@ Deno.test("findLog() takes the state of the latest checkpoint by its number, and
   ]);
   const ended = { ...checkpoints, "trainer_state.json": state(110) };
   assertEquals((await choice(ended)).chosen, ["trainer_state.json"]);
+  const renamed = { "my_trainer_state_2.json": state(500), "config.json": "{}" };
+  assertEquals((await choice(renamed)).chosen, ["my_trainer_state_2.json"]);
   const resumed = { "trainer_state.json": state(50), ...checkpoints };
   assertEquals((await choice(resumed)).chosen, ["checkpoint-100/trainer_state.json"]);
 });

@@ -123,6 +123,40 @@ Deno.test("readRunLog() reads no pipe, no device, nothing that is missing or emp
     await refuses(`${folder}/rows`, "it is of the form csv and holds no number of any step");
   }));
 
+Deno.test("readRunLog() refuses a form that is held whole where it is too large, before it is read", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/huge.ipynb`;
+    const beginning = '{"cells": [{"cell_type": "code", "outputs": [';
+    writeFiles(folder, { "huge.ipynb": beginning + " ".repeat(2 ** 17) });
+    Deno.truncateSync(path, 3e8);
+    let readBytes = 0;
+    await assertRejects(
+      () => readRunLog(path, { onProgress: (read) => readBytes = read }),
+      UserError,
+      "huge.ipynb: it holds 300.0 MB, and at most 268.4 MB are read of its form",
+    );
+    assert(readBytes <= 2 ** 18);
+  }));
+
+Deno.test("readRunLog() renames keys, counts steps by the key that is named, and lets the user's word outrank the file", () =>
+  withFolder(async (folder) => {
+    writeFiles(folder, { log: "n,rew,loss\n3,0.5,1\n4,0.25,2\n" });
+    const map = new Map([["n", "step"], ["rew", "reward"]]);
+    const log = await readRunLog(`${folder}/log`, { map, settings: { groupSize: 8 } });
+    assertEquals(allPoints(log), { reward: [[3, 0.5], [4, 0.25]], loss: [[3, 1], [4, 2]] });
+    assertEquals(log.settings, { groupSize: 8 });
+    const swap = new Map([["rew", "loss"], ["loss", "rew"], ["n", "step"]]);
+    assertEquals([...(await readRunLog(`${folder}/log`, { map: swap })).columns.keys()], [
+      "loss",
+      "rew",
+    ]);
+    await assertRejects(
+      () => readRunLog(`${folder}/log`, { map: new Map([["step2", "step"]]) }),
+      UserError,
+      'it has no column "step2" to count the steps (there are n, rew, loss)',
+    );
+  }));
+
 Deno.test("readRunLog() reads the event files of a folder in the order of their starts", () =>
   withFolder(async (folder) => {
     const events = (factor: number, ...steps: readonly number[]) =>
