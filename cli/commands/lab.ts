@@ -105,7 +105,7 @@ export const command = defineCommand({
         ),
     });
     const report = `${out}/report.html`;
-    await writeReport(report, readContent([out]));
+    await writeReport(report, await readContent([out]));
     // What is smaller than the tutorial's sizes may miss its numbers by chance.
     const failed = !quick && records.some(({ checks }) => checks.some(({ holds }) => !holds));
     const text = records.flatMap(recordLines);

@@ -1,23 +1,29 @@
-/** `agentrl report`: one HTML file about runs, experiments, failures and timings. */
-import { reportOn } from "../../src/report/files/report_on.ts";
-import { requireOutput } from "../../src/files/output.ts";
+/** `agentrl report`: one HTML file about runs, whoever trained them, experiments, failures and timings. */
 import { UserError } from "../../src/core/errors.ts";
+import { requireOutput } from "../../src/files/output.ts";
+import { reportOn } from "../../src/report/files/report_on.ts";
 import { defineCommand } from "../command.ts";
+import { LOG_FLAGS, readAgainst, readView } from "../read_view.ts";
 
 /** The command `report`. */
 export const command = defineCommand({
   flags: {
     out: { kind: "string", default: "report.html", help: "the file" },
+    ...LOG_FLAGS,
   },
-  positionals: ["[RUN…]"],
-  async run({ out }, paths) {
+  positionals: ["[PATH…]"],
+  async run(flags, paths) {
+    const { out } = flags;
     if (paths.length === 0) {
       throw new UserError(
-        "name what to show: folders of runs, of faults or of a lab, such as runs/grpo-seed0",
+        "name what to show: a run's folder, any trainer's log, or the folders of faults and lab",
       );
     }
-    requireOutput(out, { inputs: paths });
-    const sizeBytes = await reportOn(paths, out);
+    requireOutput(out, { inputs: paths.filter((path) => path !== "-") });
+    const sizeBytes = await reportOn(paths, out, {
+      readView: (path) => readView(path, flags),
+      against: await readAgainst(flags),
+    });
     return { document: { out, sizeBytes }, text: `${out} (${Math.ceil(sizeBytes / 1000)} KB)` };
   },
 });

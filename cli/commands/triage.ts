@@ -3,33 +3,17 @@ import { UserError } from "../../src/core/errors.ts";
 import type { Finding } from "../../src/diagnose/finding.ts";
 import { judgeLog } from "../../src/diagnose/findings/judge_log.ts";
 import { firstToAct } from "../../src/diagnose/findings/order.ts";
-import { readRunLog } from "../../src/files/log_source.ts";
 import { isOwnRun } from "../../src/files/own_run.ts";
-import { stderrProgress } from "../../src/files/progress.ts";
 import { terminalColumns } from "../../src/files/terminal.ts";
-import { parseKeyMap } from "../../src/logs/rename_keys.ts";
-import type { LogSettings } from "../../src/logs/run_log.ts";
-import { interpret } from "../../src/producers/interpret.ts";
 import type { RunView } from "../../src/producers/run_view.ts";
 import { defineCommand, type Outcome } from "../command.ts";
 import { findingsText } from "../findings_text.ts";
 import type { FlagValues } from "../flags.ts";
 import { followLog } from "../follow_log.ts";
+import { LOG_FLAGS, readAgainst, readView } from "../read_view.ts";
 
 const FLAGS = {
-  against: { kind: "string", help: "the log of a healthy run of yours, to compare with" },
-  updatesPerBatch: { kind: "integer", min: 1, help: "optimizer steps on one batch of rollouts" },
-  klCoef: { kind: "number", min: 0, help: "coefficient of the KL to the reference; 0: none" },
-  groupSize: { kind: "integer", min: 1, help: "completions per prompt" },
-  maxLength: { kind: "integer", min: 1, help: "the cap on a completion, in tokens" },
-  plannedSteps: { kind: "integer", min: 1, help: "steps that the run was to make" },
-  sampler: {
-    kind: "string",
-    choices: ["bf16", "fp8", "f32"],
-    help: "precision of the engine that samples",
-  },
-  map: { kind: "list", help: "THEIRS=OURS: read the key THEIRS as if it were called OURS" },
-  run: { kind: "string", help: "which run of a file that holds several" },
+  ...LOG_FLAGS,
   all: { kind: "boolean", help: "everything: what holds, what was passed over, all alternatives" },
   strict: { kind: "boolean", help: "end with exit code 3 for a suspect, too" },
   follow: {
@@ -50,41 +34,6 @@ const FLAGS = {
 } as const;
 
 type Values = FlagValues<typeof FLAGS>;
-
-function settingsOf(flags: Values): LogSettings {
-  const { updatesPerBatch, klCoef, groupSize, maxLength, plannedSteps, sampler } = flags;
-  return {
-    ...(updatesPerBatch !== undefined && { updatesPerBatch }),
-    ...(klCoef !== undefined && { klCoef }),
-    ...(groupSize !== undefined && { groupSize }),
-    ...(maxLength !== undefined && { maxLength }),
-    ...(plannedSteps !== undefined && { plannedSteps }),
-    ...(sampler !== undefined && { sampler }),
-  };
-}
-
-/** Files that are read in less than a moment need no bar. */
-const WORTH_A_BAR_BYTES = 32 * 2 ** 20;
-
-async function readView(path: string, flags: Values): Promise<RunView> {
-  const { run, map } = flags;
-  const settings = settingsOf(flags);
-  let progress: ReturnType<typeof stderrProgress> | undefined;
-  try {
-    const log = await readRunLog(path, {
-      run,
-      map: parseKeyMap(map),
-      onProgress: (readBytes, totalBytes) => {
-        if (totalBytes === undefined || totalBytes < WORTH_A_BAR_BYTES) return;
-        progress ??= stderrProgress({ label: "read", total: totalBytes, alreadyDone: 0 });
-        progress.update(Math.min(readBytes, totalBytes));
-      },
-    });
-    return interpret(log, { settings });
-  } finally {
-    progress?.[Symbol.dispose]();
-  }
-}
 
 function documentOf(view: RunView, findings: readonly Finding[]) {
   const { log: { source, rows, seams }, producer, era, steps, understood, unknown, settings } =
@@ -113,9 +62,7 @@ function documentOf(view: RunView, findings: readonly Finding[]) {
 
 async function judgePath(path: string, flags: Values) {
   const view = await readView(path, flags);
-  const against = flags.against === undefined
-    ? undefined
-    : await readView(flags.against, { ...flags, run: undefined });
+  const against = await readAgainst(flags);
   const findings = judgeLog(view, { against });
   return { view, findings, document: documentOf(view, findings), files: view.log.source.files };
 }

@@ -1,5 +1,6 @@
 /** The page of another trainer's run: what is said about it, first; then every metric that its log has. */
 import { type Finding, FINDING_CLASSES, type FindingClass } from "../diagnose/finding.ts";
+import { firstToAct } from "../diagnose/findings/order.ts";
 import { chartFigure } from "./chart.ts";
 import type { Section } from "./document.ts";
 import { formatNumber } from "./format.ts";
@@ -31,40 +32,52 @@ function evidence({ step, value, bound, boundFrom }: Finding): string {
 }
 
 function findingItem(finding: Finding, ids: ReadonlyMap<string, string>): Html {
-  const { id, key, sentence, alternatives = [], next, at } = finding;
+  const { id, class: kind, key, sentence, alternatives = [], next, at } = finding;
   const chart = key === undefined ? undefined : ids.get(key);
   const numbers = evidence(finding);
   const place = at === undefined ? "" : `${at.file}${at.row === undefined ? "" : `:${at.row}`}`;
-  return html`<li><b>${id}</b> ${sentence}${
-    chart === undefined ? NOTHING : html`
-      <a href="#${chart}-figure">${key ?? ""}</a>
-    `
-  }${numbers === "" ? NOTHING : html`<br><span class="note">${numbers}</span>`}${
-    alternatives.length === 0
-      ? NOTHING
-      : html`<br><span class="note">Or: ${alternatives.join("; ")}.</span>`
-  }${next === undefined ? NOTHING : html`<br>Next: ${next}`}${
-    place === "" ? NOTHING : html`<br><span class="note">${place}</span>`
-  }</li>`;
+  return html`
+    <li
+      class="finding ${kind}-edge"><p><b>${id}</b> ${sentence}${chart === undefined
+        ? NOTHING
+        : html`
+          <a href="#${chart}-figure">See ${key ?? ""}</a>
+        `}</p>${next === undefined ? NOTHING : html`<p><b>Next:</b> ${next}</p>`}${numbers === ""
+        ? NOTHING
+        : html`<p class="note">${numbers}</p>`}${alternatives.length === 0
+        ? NOTHING
+        : html`<p class="note">Or: ${alternatives.join("; ")}.</p>`}${place === ""
+        ? NOTHING
+        : html`<p class="note">${place}</p>`}</li>
+  `;
+}
+
+/** The one thing to do first. */
+function firstPart({ findings }: LogData): Html {
+  const first = firstToAct(findings);
+  if (!first) {
+    return html`
+      <p
+        class="first"><b>First:</b> nothing to do. No rule found a fault in what this log holds, which is not the same as healthy.</p>
+    `;
+  }
+  return html`<p class="first"><b>First:</b> ${
+    first.next ?? first.sentence
+  } <span class="note">(${first.id})</span></p>`;
 }
 
 function findingsPart(data: LogData, ids: ReadonlyMap<string, string>): Html {
-  const { findings } = data;
-  if (findings.length === 0) {
-    return html`<p>Nothing was found that wants a word. That says only that none of the things looked for was seen.</p>`;
-  }
   const groups = FINDING_CLASSES.map((kind) => {
-    const own = findings.filter((finding) => finding.class === kind);
+    const own = data.findings.filter((finding) => finding.class === kind);
     if (own.length === 0) return NOTHING;
     const [title, meaning] = CLASSES[kind];
     const list = html`<ul class="findings">${own.map((finding) => findingItem(finding, ids))}</ul>`;
-    const isOpen = kind === "violated" || kind === "suspect";
-    const heading = html`<span class="${kind}">${title}</span> (${own.length}): ${meaning}`;
-    return isOpen
-      ? html`<p><b>${heading}</b></p>${list}`
+    const heading = html`<b>${title}</b> (${own.length}): ${meaning}`;
+    return kind === "violated" || kind === "suspect"
+      ? html`<p>${heading}</p>${list}`
       : html`<details><summary>${heading}</summary>${list}</details>`;
   });
-  return html`${groups}`;
+  return html`${firstPart(data)}${groups}`;
 }
 
 function definitionsOf({ definitions }: LogChart): Html {

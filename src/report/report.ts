@@ -4,6 +4,7 @@ import { dashboardPage } from "./dashboard_page.ts";
 import { buildDocument, type Section } from "./document.ts";
 import type { PageScripts } from "./page_data.ts";
 import { labPage } from "./lab_page.ts";
+import { logPage } from "./log_page.ts";
 import { matrixPage } from "./matrix_page.ts";
 import { reproducePage } from "./reproduce_page.ts";
 import type { ReportContent } from "./report_content.ts";
@@ -12,18 +13,43 @@ import { speedPage } from "./speed_page.ts";
 import { summaryPage } from "./summary_page.ts";
 import { triageData, triagePage } from "./triage_page.ts";
 
+/** True where a report shows runs and nothing of ours around them: then they come first, without an introduction. */
+function isAboutRuns({ faults, matrix, lab, bench }: ReportContent): boolean {
+  return !faults && !matrix && lab.length === 0 && bench.length === 0;
+}
+
 function pages(content: ReportContent, { chartJsVersion }: PageScripts): Section[] {
-  const { runs, faults, matrix, lab, bench } = content;
+  const { runs, logs, faults, matrix, lab, bench } = content;
+  const shown = [...logs.map(logPage), ...runs.map(runPage)];
+  const reproduce = reproducePage(content, { chartJsVersion });
+  if (isAboutRuns(content)) {
+    const summary = shown.length > 1 ? [summaryPage(content)] : [];
+    // The map is about our own metrics and invariants.
+    const ours = runs.length > 0 ? [triagePage(), reproduce] : [];
+    return [...summary, ...shown, ...ours];
+  }
   return [
     summaryPage(content),
     ...(faults ? [dashboardPage(faults)] : []),
     ...(matrix ? [matrixPage(matrix)] : []),
     triagePage(),
     ...(lab.length > 0 ? [labPage(lab)] : []),
-    ...runs.map(runPage),
+    ...shown,
     ...(bench.length > 0 ? [speedPage(bench)] : []),
-    reproducePage(content, { chartJsVersion }),
+    reproduce,
   ];
+}
+
+function headingOf(content: ReportContent): { readonly title: string; readonly subtitle: string } {
+  const names = [...content.logs, ...content.runs].map(({ name }) => name);
+  if (isAboutRuns(content) && names.length === 1) {
+    return { title: names[0], subtitle: "A training run: what is said about it, and its metrics." };
+  }
+  return {
+    title: "agentrl report",
+    subtitle:
+      "Reinforcement learning for a tool-using agent: what ran, what it shows, and how it can go wrong.",
+  };
 }
 
 /**
@@ -40,9 +66,7 @@ export async function renderReport(
 ): Promise<string> {
   try {
     return await buildDocument({
-      title: "agentrl report",
-      subtitle:
-        "Reinforcement learning for a tool-using agent: what ran, what it shows, and how it can go wrong.",
+      ...headingOf(content),
       sections: pages(content, scripts),
       data: { triage: triageData() },
       scripts,

@@ -1,13 +1,17 @@
 /** What a report is made of. */
 import type { LabRecord } from "../lab/lab.ts";
 import type { FaultsData } from "./faults_data.ts";
+import type { LogData } from "./log_data.ts";
 import type { MatrixData } from "./matrix_page.ts";
 import type { RunData } from "./run_data.ts";
 import type { BenchData } from "./speed_page.ts";
 
 /** What a report shows. Whatever is missing has no page. */
 export interface ReportContent {
+  /** Our own runs. */
   readonly runs: readonly RunData[];
+  /** Runs of other trainers. */
+  readonly logs: readonly LogData[];
   readonly faults: FaultsData | undefined;
   readonly matrix: MatrixData | undefined;
   readonly lab: readonly LabRecord[];
@@ -17,6 +21,7 @@ export interface ReportContent {
 /** A report of nothing. */
 export const EMPTY_CONTENT: ReportContent = {
   runs: [],
+  logs: [],
   faults: undefined,
   matrix: undefined,
   lab: [],

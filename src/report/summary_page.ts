@@ -1,4 +1,5 @@
 /** The first page: which failures the reward curve hides and what catches each, what ran, and what was found. */
+import { firstToAct } from "../diagnose/findings/order.ts";
 import { FAULTS } from "../faults/faults.ts";
 import { failureId, rewardSentence } from "./dashboard_page.ts";
 import type { Section } from "./document.ts";
@@ -141,8 +142,19 @@ function runFindings({ runs }: ReportContent): Html[] {
   });
 }
 
+/** What is said first of each run of another trainer. */
+function logFindings({ logs }: ReportContent): Html[] {
+  return logs.map(({ name, findings, view }, i) => {
+    const first = firstToAct(findings);
+    const words = first ? first.sentence : "nothing was found that wants a word.";
+    return html`${link(idOf("log", i), name)} (${
+      view.producer?.title ?? "unknown trainer"
+    }): ${words}`;
+  });
+}
+
 function whatRan(content: ReportContent): Html {
-  const { lab, runs, faults, matrix } = content;
+  const { lab, runs, logs, faults, matrix } = content;
   const all = [...runs, ...(faults?.runs.values() ?? [])];
   const adapters = new Set([
     ...lab.map(({ adapter }) => adapter),
@@ -162,6 +174,7 @@ function whatRan(content: ReportContent): Html {
           ]
           : []),
         ...(faults ? [`${plural(faults.runs.size, "run")} of the catalogue`] : []),
+        ...(logs.length > 0 ? [plural(logs.length, "log") + " of other trainers"] : []),
         ...(runs.length > 0 ? [plural(runs.length, "run")] : []),
         ...(matrix ? ["the invariants under every fault"] : []),
       ].join(", "),
@@ -184,6 +197,7 @@ export function summaryPage(content: ReportContent): Section {
     ...hiddenFinding(content),
     ...matrixFinding(content),
     ...labFinding(content),
+    ...logFindings(content),
     ...runFindings(content),
   ];
   return {

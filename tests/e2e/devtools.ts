@@ -6,6 +6,7 @@ export interface PageElement {
   readonly className: string;
   querySelector(selector: string): PageElement | null;
   getBoundingClientRect(): { readonly height: number };
+  getAttribute(name: string): string | null;
   setAttribute(name: string, value: string): void;
   focus(): void;
 }

@@ -6,6 +6,27 @@ import { openFile, withBrowser } from "./browser.ts";
 import { agentrl, assertRefused } from "./command_line.ts";
 import type { Browser, Page, PageElement } from "./devtools.ts";
 
+/** A TRL log of 30 rows whose sampler and trainer disagree, with a key that tries to break out of the page. */
+function trlLog(): string {
+  const rows = Array.from({ length: 30 }, (_, i) => ({
+    step: 10 * (i + 1),
+    reward: 0.2 + i / 60 + (i % 3) / 50,
+    "rewards/tests/mean": 0.2 + i / 60,
+    "rewards/format/mean": 0.9,
+    reward_std: 0.4,
+    frac_reward_zero_std: 0.2,
+    "completions/mean_length": 200 + (i % 5),
+    "completions/clipped_ratio": 0.02,
+    entropy: 0.6 - i / 200,
+    grad_norm: 0.3 + (i % 4) / 20,
+    learning_rate: 1e-6,
+    loss: 0.0012,
+    "sampling/sampling_logp_difference/mean": 0.4 + (i % 3) / 100,
+    [HOSTILE]: i,
+  }));
+  return JSON.stringify({ global_step: 300, max_steps: 300, logging_steps: 10, log_history: rows });
+}
+
 /** What functions that run in the page use there. */
 declare const document: {
   readonly documentElement: { readonly scrollWidth: number; readonly clientWidth: number };
@@ -159,6 +180,22 @@ async function checkWithoutJavaScript(browser: Browser, path: string): Promise<v
   await page.close();
 }
 
+/** Another trainer's run: what is said first comes first, its link leads to a drawn chart, at every width. */
+async function checkLog(browser: Browser, path: string): Promise<void> {
+  const { page, complaints } = await openFile(browser, { path });
+  assertEquals(await page.title(), "trainer_state.json");
+  const text = await page.evaluateOne("main", (main) => main.textContent ?? "");
+  assert(text.indexOf("First:") < text.indexOf("sampler_trainer_gap"));
+  const target = await page.evaluateOne(".finding a", (link) => link.getAttribute("href") ?? "");
+  assertEquals(await page.evaluateAll(`${target} canvas`, (all) => all.length), 1);
+  await drawAll(page);
+  const blank = (await canvasesOf(page)).filter(({ paintedShare }) => !(paintedShare > 0.01));
+  assertEquals(blank, []);
+  assertEquals(complaints, []);
+  await page.close();
+  await checkWidths(browser, path);
+}
+
 async function checkLongRun(browser: Browser, path: string): Promise<void> {
   const { page, complaints } = await openFile(browser, { path });
   // The smallest of three: another process may have had the processor.
@@ -187,7 +224,12 @@ Deno.test("agentrl report writes one file that a browser shows to every kind of 
     const madeLong = await agentrl(["report", `${folder}/long`, "--out", long]);
     assertEquals(madeLong.code, 0, madeLong.stderr);
     assert(Deno.statSync(long).size < 2_000_000);
+    const [theirs, log] = [`${folder}/trainer_state.json`, `${folder}/log.html`];
+    Deno.writeTextFileSync(theirs, trlLog());
+    const madeLog = await agentrl(["report", theirs, "--out", log]);
+    assertEquals(madeLog.code, 0, madeLog.stderr);
     await withBrowser(async (browser) => {
+      await checkLog(browser, log);
       await checkDrawn(browser, small);
       await checkHostile(browser, small);
       await checkReaders(browser, small);
@@ -229,9 +271,9 @@ Deno.test("agentrl report refuses what it cannot show, and writes nothing then",
     const cases: readonly (readonly [readonly string[], RegExp])[] = [
       [[], /name what to show/],
       [[`${folder}/missing`], /Cannot read .*missing/],
-      [[`${folder}/empty`], /it holds none of what this reads/],
-      [[`${folder}/other.json`], /it holds none of what this reads/],
-      [[`${folder}/broken`], /row 1: step is "one", but must be a number/],
+      [[`${folder}/empty`], /Cannot find a log in .*empty/],
+      [[`${folder}/other.json`], /holds no metrics in a known form/],
+      [[`${folder}/broken`], /holds no metrics in a known form/],
     ];
     for (const [paths, sentence] of cases) {
       assertRefused(await agentrl(["report", ...paths, "--out", out]), { code: 2, sentence });

@@ -153,13 +153,14 @@ export function asPrimeRl(rows: readonly MetricsRow[], facts: RunFacts): Foreign
       {
         step,
         time: time + 2,
-        "train/agg/all/agent/reward/mean": row.reward,
-        "train/agg/all/agent/num_output_tokens/mean": row.length,
-        "train/agg/all/agent/num_turns/mean": row.turns,
-        "train/agg/all/agent/solved_none": row.all_fail,
-        "train/agg/all/agent/solved_all": row.all_pass,
-        "train/agg/all/agent/is_truncated/mean": 1 - row.submitted,
-        ...(row.eval_pass !== undefined && { "eval/bugfix/all/agent/reward/mean": row.eval_pass }),
+        "train/agg/effective/agent/reward/mean": row.reward,
+        "train/agg/effective/agent/num_output_tokens/mean": row.length,
+        "train/agg/effective/agent/num_turns/mean": row.turns,
+        "train/agg/effective/agent/solved_none": row.all_fail,
+        "train/agg/effective/agent/solved_all": row.all_pass,
+        "train/agg/effective/agent/is_truncated/mean": 1 - row.submitted,
+        ...(row.eval_pass !== undefined &&
+          { "eval/bugfix/effective/agent/reward/mean": row.eval_pass }),
       },
     ];
   });

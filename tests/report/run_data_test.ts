@@ -49,20 +49,20 @@ Deno.test("readRun() refuses an episode whose arrays disagree", async () => {
 });
 
 Deno.test("readContent() knows each kind of input by what lies there", async () => {
-  await withFolder((folder) => {
+  await withFolder(async (folder) => {
     writeRun(`${folder}/run`);
     writeFaults(`${folder}/faults`);
     writeMatrix(`${folder}/matrix.json`);
     writeLab(`${folder}/lab`);
     Deno.writeTextFileSync(`${folder}/lab/report.html`, "an earlier report");
     const paths = ["run", "faults", "matrix.json", "lab"].map((name) => `${folder}/${name}`);
-    const content = readContent(paths);
+    const content = await readContent(paths);
     assertEquals([content.runs.length, content.lab.length, content.bench.length], [1, 1, 0]);
     assertEquals([content.faults?.runs.size, content.matrix?.rows.length], [3, 2]);
     // A lab may keep all of it in its folder.
     writeFaults(`${folder}/lab/faults`);
     writeMatrix(`${folder}/lab/matrix.json`);
-    const lab = readContent([`${folder}/lab`]);
+    const lab = await readContent([`${folder}/lab`]);
     assertEquals([lab.lab.length, lab.faults?.runs.size, lab.matrix?.rows.length], [1, 3, 2]);
   });
 });

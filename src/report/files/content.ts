@@ -1,19 +1,38 @@
-/** Recognises what lies at each path of a report: runs, the catalogue, experiments, the matrix, timings. */
+/** Recognises what lies at each path of a report: runs of ours and of others, the catalogue, experiments, the matrix, timings. */
 import { UserError } from "../../core/errors.ts";
-import { readJson } from "../../files/json.ts";
-import { exists, isFolder, namesIn } from "../../files/paths.ts";
+import { isOwnRun } from "../../files/own_run.ts";
+import { infoOf, isFolder, namesIn } from "../../files/paths.ts";
+import { readText } from "../../files/read_file.ts";
 import { readLabRecord } from "../../lab/lab.ts";
-import { runPaths } from "../../run/run_directory.ts";
 import { faultsOfLab } from "../faults_data.ts";
+import type { LogData } from "../log_data.ts";
 import { matrixOfLab, matrixSchema } from "../matrix_page.ts";
 import { EMPTY_CONTENT, type ReportContent } from "../report_content.ts";
 import { benchSchema } from "../speed_page.ts";
 import { isFaultsFolder, readFaults } from "./faults.ts";
 import { readRun } from "./run.ts";
 
-/** Adds a file; undefined where it is none of what a report shows. */
-function addFile(content: ReportContent, path: string): ReportContent | undefined {
-  if (path.endsWith(".jsonl")) return { ...content, runs: [...content.runs, readRun(path)] };
+/** Reads and judges another trainer's log. */
+export type ReadLog = (path: string) => Promise<LogData>;
+
+/** JSON documents of ours are small; a larger file is somebody's log. */
+const MAX_DOCUMENT_BYTES = 32 * 2 ** 20;
+
+/** The value in a file of one JSON document; undefined where it holds anything else. */
+function documentIn(path: string): unknown {
+  if (!path.endsWith(".json") || (infoOf(path)?.size ?? Infinity) > MAX_DOCUMENT_BYTES) return;
+  try {
+    return JSON.parse(readText(path, { maxBytes: MAX_DOCUMENT_BYTES }));
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined; // It may be a log all the same, with NaN in it.
+    throw error;
+  }
+}
+
+/** Adds a document of one of our commands; undefined where a file holds none. */
+function addDocument(content: ReportContent, path: string): ReportContent | undefined {
+  const value = documentIn(path);
+  if (value === undefined) return undefined;
   const record = readLabRecord(path);
   if (record) {
     const matrix = record.experiment === "matrix" ? matrixOfLab(record.data) : undefined;
@@ -25,7 +44,6 @@ function addFile(content: ReportContent, path: string): ReportContent | undefine
       faults: content.faults ?? faults,
     };
   }
-  const value = readJson(path);
   const matrix = matrixSchema.safeParse(value);
   if (matrix.success) return { ...content, matrix: matrix.data };
   const bench = benchSchema.safeParse(value);
@@ -33,37 +51,46 @@ function addFile(content: ReportContent, path: string): ReportContent | undefine
   return undefined;
 }
 
-/** Adds a run, a catalogue, or a folder with experiments and what else a lab leaves there, such as `faults` and a matrix. */
+/** Adds a catalogue, or a folder with experiments and what else a lab leaves there, such as `faults` and a matrix. */
 function addFolder(content: ReportContent, path: string): ReportContent | undefined {
-  if (exists(runPaths(path).metrics)) return { ...content, runs: [...content.runs, readRun(path)] };
   if (isFaultsFolder(path)) return { ...content, faults: readFaults(path) };
   const inside = namesIn(path).map((name) => `${path}/${name}`);
   // Other files and folders, such as an earlier report, are passed over.
-  const known = inside.filter((name) =>
-    name.endsWith(".json") || (isFolder(name) && isFaultsFolder(name))
-  );
-  const filled = known.reduce((sum, name) => add(sum, name) ?? sum, content);
+  const filled = inside.reduce((sum, name) => {
+    if (isFolder(name)) return isFaultsFolder(name) ? { ...sum, faults: readFaults(name) } : sum;
+    return addDocument(sum, name) ?? sum;
+  }, content);
   return filled === content ? undefined : filled;
 }
 
-function add(content: ReportContent, path: string): ReportContent | undefined {
-  return isFolder(path) ? addFolder(content, path) : addFile(content, path);
+async function add(
+  content: ReportContent,
+  path: string,
+  readLog: ReadLog | undefined,
+): Promise<ReportContent> {
+  if (isOwnRun(path)) return { ...content, runs: [...content.runs, readRun(path)] };
+  const filled = isFolder(path) ? addFolder(content, path) : addDocument(content, path);
+  if (filled) return filled;
+  if (readLog) return { ...content, logs: [...content.logs, await readLog(path)] };
+  throw new UserError(
+    `Cannot report ${path}: it holds none of what this reads, which are folders of runs, of \`faults\` and of \`lab\`, ` +
+      "and what `check --matrix --json` and `bench NAME --json` print",
+  );
 }
 
 /**
  * Reads what a report is to show.
  *
- * @param paths Folders of runs, of `faults` and of `lab`; JSONL files of metrics; JSON of `check --matrix` and `bench`.
+ * @param paths Folders of runs, of `faults` and of `lab`; JSON of `check --matrix` and `bench`; logs of other trainers.
+ * @param readLog Reads what is none of ours; without it that is refused.
  * @returns All of it, in the order of the paths.
  * @throws {UserError} When a path cannot be read or is none of these.
  */
-export function readContent(paths: readonly string[]): ReportContent {
-  return paths.reduce((content, path) => {
-    const filled = add(content, path);
-    if (filled) return filled;
-    throw new UserError(
-      `Cannot report ${path}: it holds none of what this reads, which are folders of runs, of \`faults\` and of \`lab\`, ` +
-        "JSONL of metrics, and what `check --matrix --json` and `bench NAME --json` print",
-    );
-  }, EMPTY_CONTENT);
+export async function readContent(
+  paths: readonly string[],
+  readLog?: ReadLog,
+): Promise<ReportContent> {
+  let content = EMPTY_CONTENT;
+  for (const path of paths) content = await add(content, path, readLog);
+  return content;
 }
