@@ -11,7 +11,7 @@ import {
   type Tensor,
 } from "../../src/model/safetensors.ts";
 import { metricsOf } from "../../src/report/run_data.ts";
-import { readContent } from "../../src/report/files/content.ts";
+import { readRun } from "../../src/report/files/run.ts";
 import { resolveConfig } from "../../src/rl/config.ts";
 import { readBatchFile } from "../../src/run/batch_file.ts";
 import { readCheckpoint } from "../../src/run/checkpoint.ts";
@@ -225,10 +225,10 @@ export function makeTargets(folder: string): Target[] {
       read: from(stepFiles(old, STEP).episodes, () => readStepRecord(old, { step: STEP, config })),
     },
     {
-      name: "what a report reads",
+      name: "the metrics of a run, as a report reads them",
       weight: 4,
       seed: encode(METRICS),
-      read: from(`${scratch}.jsonl`, () => readContent([`${scratch}.jsonl`])),
+      read: from(`${scratch}.jsonl`, () => readRun(`${scratch}.jsonl`)),
     },
     {
       name: "measured layouts",
