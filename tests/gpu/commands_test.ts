@@ -1,63 +1,13 @@
-/** Tests of src/gpu/commands.ts: writing, replaying, copying, reading, refusals, and memory over many replays. */
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
+/** Tests of src/gpu/commands.ts: writing, replaying, copying, reading, and refusals. */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { Commands, type Launch, type Plan } from "../../src/gpu/commands.ts";
+import { Commands } from "../../src/gpu/commands.ts";
 import type { Gpu } from "../../src/gpu/device.ts";
 import { UserError } from "../../src/core/errors.ts";
 import { type KernelSpec, MAX_ITERATIONS } from "../../src/gpu/kernel.ts";
 import { createRowOperand, createTensor, destroy, slice } from "../../src/gpu/tensor.ts";
 import { input, kernelOf, output } from "../../src/kernels/operands.ts";
+import { ADD_SCALED, COUNT, prepare, X } from "./add_scaled.ts";
 import { gpuTest, testGpu } from "./gpu_test_device.ts";
-
-/** y[i] = scale·x[i] + y[i]: enough to see order, parameters and repetition. */
-const ADD_SCALED: KernelSpec = {
-  name: "add_scaled",
-  wgsl: `struct Params { count: u32, scale: f32 }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read_write> y: array<f32>;
-@compute @workgroup_size(64)
-fn add_scaled(@builtin(global_invocation_id) id: vec3u) {
-  if (id.x < params.count) { y[id.x] = fma(params.scale, x[id.x], y[id.x]); }
-}`,
-  shared: [],
-  params: [["count", "u32"], ["scale", "f32"]],
-  bindings: [input("x"), output("y")],
-  overrides: [],
-  iterations: (of) => of("turns"),
-};
-
-interface Size {
-  readonly scale: number;
-  readonly launch?: Partial<Launch>;
-}
-
-const COUNT = 100;
-const X = Float32Array.from({ length: COUNT }, (_, i) => i + 1);
-
-async function prepare() {
-  const gpu = await testGpu();
-  const commands = new Commands(gpu);
-  const tensor = (label: string) => createTensor(gpu.device, { label, sizeBytes: COUNT * 4 });
-  const x = tensor("x"), y = tensor("y");
-  commands.write(x, X);
-  commands.clear(y);
-  const plan: Plan<Size> = commands.plan<Size>().add(kernelOf(gpu, ADD_SCALED), {
-    bindings: { x, y },
-    launch: ({ scale, launch }) => ({
-      params: { count: COUNT, scale },
-      workgroups: [2],
-      sizes: { turns: 0 },
-      ...launch,
-    }),
-  });
-  const read = async () => {
-    const [bytes] = await commands.read([{ tensor: y, sizeBytes: COUNT * 4 }]);
-    return new Float32Array(bytes!);
-  };
-  return { gpu, commands, x, y, plan, read };
-}
 
 gpuTest(
   "Commands.replay() keeps the order and the parameters of every dispatch in one submit",
@@ -215,53 +165,3 @@ gpuTest("kernelOf() compiles a kernel once for each set of overrides", async () 
   assert(kernelOf(gpu, spec, { LANES: 8 }) === narrow);
   assert(kernelOf(gpu, spec, { LANES: 16 }) !== narrow);
 });
-
-/** Replays between two looks at the memory. */
-const REPLAYS = 10_000;
-/**
- * Half of the smallest leak that must be found: of one command encoder (about 2 KiB) a submit, 4 MiB in two rounds; one
- * uniform block (256 bytes) a replay would add 10 MiB. The allocator's own noise, after a collection of garbage, is below
- * 1 MiB in a process of this file's tests alone and reaches 1.2 MiB in one that has run the whole suite.
- */
-const RESIDENT_BOUND_BYTES = 2 * 2 ** 20;
-
-/** Collects garbage, so that encoders that wait for the collector do not count as a leak. */
-function collectGarbage(): void {
-  setFlagsFromString("--expose-gc");
-  runInNewContext("gc")();
-}
-
-gpuTest(
-  "10,000 replays of a small list grow neither the resident set nor the live buffers",
-  async () => {
-    const { gpu, commands, plan, y } = await prepare();
-    const { device } = gpu;
-    const live = { created: 0 };
-    const createBuffer = device.createBuffer.bind(device);
-    device.createBuffer = (descriptor) => {
-      live.created++;
-      return createBuffer(descriptor);
-    };
-    const round = async () => {
-      for (let i = 0; i < REPLAYS; i++) {
-        commands.replay(plan, { scale: 1 });
-        commands.replay(plan, { scale: -1 });
-        if (i % 10 === 9) commands.submit();
-        if (i % 500 === 499) await commands.read([{ tensor: y, sizeBytes: 16 }]);
-      }
-      collectGarbage();
-      return Deno.memoryUsage().rss;
-    };
-    try {
-      await round();
-      live.created = 0;
-      const before = await round();
-      await round();
-      const grown = await round() - before;
-      assert(grown <= RESIDENT_BOUND_BYTES, `it grew by ${grown} bytes`);
-      assertEquals(live.created, 0);
-    } finally {
-      device.createBuffer = createBuffer;
-    }
-  },
-);
