@@ -39,8 +39,8 @@ function* rowsWhileReadable(path: string): Generator<PlacedRow> {
 
 /** A row of metrics that later steps and people can use: whatever else it holds is a number, or null for one that was not finite. */
 function isMetricsRow({ row }: PlacedRow, step: number): boolean {
-  return row.step === step && typeof row.reward === "number" && typeof row.pass_rate === "number" &&
-    Object.values(row).every((value) => typeof value === "number" || value === null);
+  return row.step === step && Number.isFinite(row.reward) && Number.isFinite(row.pass_rate) &&
+    Object.values(row).every((value) => Number.isFinite(value) || value === null);
 }
 
 function intactMetrics(path: string): IntactRows {

@@ -43,3 +43,13 @@ export function write(folder: string, bytes: Uint8Array | string): string {
   Deno.writeFileSync(path, typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes);
   return path;
 }
+
+/** A copy of bytes with an ASCII text in them replaced by one of the same length. */
+export function replaceAscii(bytes: Uint8Array, from: string, to: string): Uint8Array<ArrayBuffer> {
+  const wanted = new TextEncoder().encode(from);
+  const at = bytes.findIndex((_, i) => wanted.every((byte, k) => bytes[i + k] === byte));
+  if (at < 0 || from.length !== to.length) throw new RangeError(`no ${from} to replace by ${to}`);
+  const copy = Uint8Array.from(bytes);
+  copy.set(new TextEncoder().encode(to), at);
+  return copy;
+}

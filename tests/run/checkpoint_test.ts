@@ -5,6 +5,7 @@ import { type ModelConfig, parameterLayout } from "../../src/model/config.ts";
 import type { TensorFile } from "../../src/model/safetensors.ts";
 import { readCheckpoint, writeCheckpoint } from "../../src/run/checkpoint.ts";
 import { readTensorFile, writeTensorFile } from "../../src/files/tensor_file.ts";
+import { replaceAscii } from "../e2e/damaged_files.ts";
 import { golden } from "../e2e/command_line.ts";
 import { withFolder } from "../files/with_folder.ts";
 
@@ -124,13 +125,10 @@ Deno.test("readCheckpoint() refuses a checkpoint with any bit of its numbers or 
       accepted += Number(!error.message.includes("SHA-256"));
     }
     assertEquals(accepted, 0);
-    const text = new TextDecoder("latin1").decode(bytes);
     for (
-      const [from, to] of [['"step":"3"', '"step":"4"'], ['\\"adamStep\\":6', '\\"adamStep\\":0']]
+      const [from, to] of [['"step":"3"', '"step":"4"'], ['adamStep\\":6', 'adamStep\\":0']]
     ) {
-      assertEquals(text.includes(from), true, from);
-      const changed = Uint8Array.from(text.replace(from, to), (letter) => letter.charCodeAt(0));
-      Deno.writeFileSync(path, changed);
+      Deno.writeFileSync(path, replaceAscii(bytes, from, to));
       assertThrows(() => readCheckpoint(path), UserError, "SHA-256");
     }
   }));
