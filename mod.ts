@@ -58,7 +58,7 @@ export {
   type ParamKind,
   type SizeOf,
 } from "./src/gpu/kernel.ts";
-export { type ReadbackMode, type Staging } from "./src/gpu/readback.ts";
+export type { ReadbackMode, Staging } from "./src/gpu/staging.ts";
 export { type Tuning, TUNING_CANDIDATES } from "./src/gpu/tuning.ts";
 export {
   createTensor,
@@ -115,7 +115,8 @@ export { type BugFixInfo, type BugFixStop, type RewardKind } from "./src/gym/epi
 export { OPERATION_NAMES, type OperationName, type RepairName } from "./src/gym/calls.ts";
 export { type CompiledGym, compileGym } from "./src/gym/compiled.ts";
 export { type Gym, openGym, type Verdict } from "./src/gym/gym.ts";
-export { type Json, makeTasks, type Split, type Task, type TestCase } from "./src/gym/tasks.ts";
+export type { Json, Split, Task, TestCase } from "./src/gym/task.ts";
+export { makeTasks } from "./src/gym/tasks.ts";
 export {
   type TestedProgram,
   TestRunner,
@@ -183,17 +184,16 @@ export {
   type SurrogateKind,
 } from "./src/reference/policy_loss.ts";
 export { type PolicyStatistics } from "./src/reference/policy_statistics.ts";
-export {
-  type CheckableTrainer,
-  type CheckedEpisode,
-  type CheckedUpdate,
-  checkInvariants,
-  type CheckResult,
-  type Lack as CheckLack,
-  type LossInputs,
-  type Verdict as CheckVerdict,
-  violated,
-} from "./src/diagnose/invariants.ts";
+export type {
+  CheckableTrainer,
+  CheckedEpisode,
+  CheckedUpdate,
+  CheckResult,
+  Lack as CheckLack,
+  LossInputs,
+  Verdict as CheckVerdict,
+} from "./src/diagnose/invariant.ts";
+export { checkInvariants, violated } from "./src/diagnose/invariants.ts";
 export { type CheckRequest, runChecks } from "./src/faults/trainer_checks.ts";
 export { bisect, type BisectResult, type BisectTest } from "./src/diagnose/bisect.ts";
 export {

@@ -1,52 +1,14 @@
-/** The GPU of a command: the flag that every computing command takes, and the device opened as it says. */
-import { UserError } from "../src/core/errors.ts";
+/** The GPU of a command, opened as its flags say, with the fastest layout that is known, and trusted. */
 import { escapeControls } from "../src/core/sentence.ts";
 import { Commands } from "../src/gpu/commands.ts";
-import { type Gpu, OPENGL_NOTICE, openGpu } from "../src/gpu/device.ts";
-import type { ReadbackMode } from "../src/gpu/readback.ts";
+import { type Gpu, OPENGL_NOTICE } from "../src/gpu/device.ts";
 import { requireTrustedGpu } from "../src/gpu/self_test.ts";
-import type { Tuning } from "../src/gpu/tuning.ts";
 import { remark } from "../src/files/terminal.ts";
 import { type CachedTuning, readTuning, writeTuning } from "../src/tuning/tuning_cache.ts";
-import type { Flags } from "./flags.ts";
-
-/** The flags of commands that compute. */
-export const GPU_FLAGS = {
-  requireGpu: { kind: "boolean", help: "refuse an adapter that a CPU plays" },
-} as const satisfies Flags;
-
-/** The values of {@linkcode GPU_FLAGS}. */
-export interface GpuFlags {
-  readonly requireGpu: boolean;
-}
+import { type GpuFlags, openLayout, tuningPath } from "./gpu_layout.ts";
 
 /** Rounds of the measurement that a first command makes by itself: the layouts differ by more than rounds do. */
 const FIRST_ROUNDS = 3;
-
-/** How results come back: the launcher has found out what this version of Deno can do. */
-function readbackMode(): ReadbackMode {
-  const mode = Deno.env.get("AGENTRL_READBACK") ?? "awaited";
-  if (mode === "awaited" || mode === "primed") return mode;
-  throw new UserError(`AGENTRL_READBACK must be awaited or primed, found "${mode}"`);
-}
-
-/** The file that keeps measured layouts: the launcher says where; undefined: none is kept. */
-export function tuningPath(): string | undefined {
-  return Deno.env.get("AGENTRL_TUNING") || undefined;
-}
-
-/**
- * Opens a device as the flags say.
- *
- * @param options.tuning A layout other than the adapter's default.
- * @throws {UserError} When there is no adapter, or a software one where hardware is required.
- */
-export function openLayout(
-  { requireGpu }: GpuFlags,
-  options: { readonly tuning?: Tuning } = {},
-): Promise<Gpu> {
-  return openGpu({ requireHardware: requireGpu, readback: readbackMode(), ...options });
-}
 
 /** A device with the layout that was measured, if one was. */
 export interface OpenedGpu {
@@ -91,7 +53,7 @@ async function withFastestLayout(gpu: Gpu, flags: GpuFlags): Promise<Gpu> {
 /**
  * Opens a device for work.
  *
- * @param flags The values of {@linkcode GPU_FLAGS}.
+ * @param flags The values of `GPU_FLAGS`.
  * @returns The recorder of the command's work.
  * @throws {UserError} When there is no adapter, a software one where hardware is required, or one that fails the self-test.
  */
@@ -107,13 +69,6 @@ export function adapterName({ adapter }: Gpu): string {
   return `${adapter.description}${adapter.isSoftware ? ", software" : ""}${
     adapter.isOpenGl ? ", through OpenGL" : ""
   }`;
-}
-
-/** A layout in words. */
-export function describeLayout(tuning: Tuning): string {
-  const { operandMemory, blockRows, productLanes, decoderLanes, slotCount } = tuning;
-  return `operands in ${operandMemory} memory; products of ${blockRows} rows in ${productLanes} lanes; ` +
-    `${slotCount} episodes at a time in ${decoderLanes} lanes`;
 }
 
 /** A measured number in six digits. */

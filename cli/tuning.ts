@@ -3,7 +3,7 @@ import { type Tuning, TUNING_CANDIDATES } from "../src/gpu/tuning.ts";
 import { fastestLayout, probeLayouts, type ProbeRow } from "../src/tuning/probe.ts";
 import { stderrProgress } from "../src/files/progress.ts";
 import { writeTuning } from "../src/tuning/tuning_cache.ts";
-import { describeLayout, type GpuFlags, openLayout, tuningPath } from "./gpu.ts";
+import { describeLayout, type GpuFlags, openLayout, tuningPath } from "./gpu_layout.ts";
 
 /** What was measured and chosen. */
 export interface LayoutChoice {

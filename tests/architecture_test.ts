@@ -1,4 +1,4 @@
-/** The rules of the source tree, held by a walk over its text: layers, quartets, WGSL headers, sizes, first lines. */
+/** The rules of the source tree, held by a walk over its text: layers, circles, quartets, WGSL headers, sizes, first lines. */
 import { assert, assertEquals } from "@std/assert";
 import { COMMANDS } from "../cli/registry.ts";
 
@@ -96,6 +96,40 @@ function layerViolations(tree: Tree): string[] {
     }
     if (isAboveFiles && usesHost) found.push(`${path}: ${own} must not use Deno or Node`);
   }
+  return found;
+}
+
+/**
+ * Files that import each other, directly or through others, types included (Tarjan's strongly connected components): such
+ * files can only be understood, moved and tested together.
+ */
+function circleViolations(tree: Tree): string[] {
+  const targets = new Map(
+    Array.from(tree).filter(([path]) => /^(src|cli)\/.*\.[tj]s$|^mod\.ts$/.test(path))
+      .map(([path, source]) => [path, importsOf(path, source)] as const),
+  );
+  const found: string[] = [];
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const open: string[] = [];
+  const visit = (path: string) => {
+    order.set(path, order.size);
+    lowest.set(path, order.get(path)!);
+    open.push(path);
+    for (const target of targets.get(path)!) {
+      if (!targets.has(target)) continue;
+      if (!order.has(target)) visit(target);
+      if (open.includes(target)) {
+        lowest.set(path, Math.min(lowest.get(path)!, lowest.get(target)!));
+      }
+    }
+    if (lowest.get(path) !== order.get(path)) return;
+    const circle = open.splice(open.indexOf(path));
+    if (circle.length > 1 || targets.get(path)!.includes(path)) {
+      found.push(`${circle.sort().join(", ")}: these files import each other in a circle`);
+    }
+  };
+  for (const path of targets.keys()) if (!order.has(path)) visit(path);
   return found;
 }
 
@@ -233,6 +267,7 @@ function readTree(): Tree {
 
 const RULES = {
   "imports follow the layers and the host stays below src/files": layerViolations,
+  "no files import each other in a circle": circleViolations,
   "files are short, say what they are for, and avoid what hides mistakes": sourceViolations,
   "every kernel has a spec, a reference and a test": quartetViolations,
   "shaders have headers and sum in a fixed order": shaderViolations,
@@ -314,6 +349,16 @@ Deno.test("architecture: each rule finds its planted violation and nothing in a 
       `${reason}: found ${JSON.stringify(found)}`,
     );
   }
+  const circle = new Map([
+    ...right,
+    ["src/core/a.ts", '/** A. */\nimport type { B } from "./b.ts";\n'],
+    ["src/core/b.ts", '/** B. */\nexport * from "./c.js";\n'],
+    ["src/core/c.js", '/** C. */\nawait import("./a.ts");\n'],
+    ["src/core/d.ts", '/** D. Needs the circle and is not in it. */\nimport "./a.ts";\n'],
+  ]);
+  assertEquals(all(circle), [
+    "src/core/a.ts, src/core/b.ts, src/core/c.js: these files import each other in a circle",
+  ]);
   for (const missing of ["src/reference/k.ts", "tests/kernels/k_test.ts"]) {
     const found = all(new Map([...right].filter(([path]) => path !== missing)));
     assertEquals(found, [`shaders/k_forward.wgsl: ${missing} is missing`]);

@@ -3,7 +3,7 @@ import { UserError } from "../../src/core/errors.ts";
 import type { Commands } from "../../src/gpu/commands.ts";
 import { compileGym } from "../../src/gym/compiled.ts";
 import { openGym } from "../../src/gym/gym.ts";
-import type { Split } from "../../src/gym/tasks.ts";
+import type { Split } from "../../src/gym/task.ts";
 import { TINY_AGENT } from "../../src/model/config.ts";
 import { createParameters, hashWeights } from "../../src/model/parameters.ts";
 import {
@@ -19,7 +19,8 @@ import { writeCheckpoint } from "../../src/run/checkpoint.ts";
 import { stderrProgress } from "../../src/files/progress.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { adapterName, GPU_FLAGS, openCommands } from "../gpu.ts";
+import { adapterName, openCommands } from "../gpu.ts";
+import { GPU_FLAGS } from "../gpu_layout.ts";
 import { STATS_HEADER, statsRow } from "../stats_table.ts";
 import { formatColumns } from "../table.ts";
 

@@ -11,7 +11,8 @@ import { benchStep } from "../bench/step.ts";
 import { benchTrain } from "../bench/train.ts";
 import { defineCommand, type Outcome } from "../command.ts";
 import type { Flags } from "../flags.ts";
-import { GPU_FLAGS, openCommands } from "../gpu.ts";
+import { openCommands } from "../gpu.ts";
+import { GPU_FLAGS } from "../gpu_layout.ts";
 
 /** What can be measured, by name: a file each in cli/bench. */
 const SUITES = {

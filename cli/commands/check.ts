@@ -7,7 +7,8 @@ import {
   faultyStages,
   MATRIX_FAULTS,
 } from "../../src/faults/faults.ts";
-import { type CheckResult, type Verdict, violated } from "../../src/diagnose/invariants.ts";
+import type { CheckResult, Verdict } from "../../src/diagnose/invariant.ts";
+import { violated } from "../../src/diagnose/invariants.ts";
 import { runChecks } from "../../src/faults/trainer_checks.ts";
 import type { Commands } from "../../src/gpu/commands.ts";
 import { compileGym } from "../../src/gym/compiled.ts";
@@ -18,7 +19,8 @@ import { stderrProgress } from "../../src/files/progress.ts";
 import { type Agent, agentOf } from "../agent.ts";
 import { defineCommand, type Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { GPU_FLAGS, openCommands } from "../gpu.ts";
+import { openCommands } from "../gpu.ts";
+import { GPU_FLAGS } from "../gpu_layout.ts";
 import { formatColumns } from "../table.ts";
 
 const ALGORITHM_NAMES = Object.keys(ALGORITHMS) as AlgorithmName[];

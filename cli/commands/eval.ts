@@ -9,7 +9,8 @@ import { formatTranscript } from "../../src/rollout/transcript.ts";
 import { readAgent } from "../../src/run/agent_file.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { adapterName, GPU_FLAGS, openCommands } from "../gpu.ts";
+import { adapterName, openCommands } from "../gpu.ts";
+import { GPU_FLAGS } from "../gpu_layout.ts";
 import { formatRate, STATS_HEADER, statsRow } from "../stats_table.ts";
 import { formatColumns } from "../table.ts";
 

@@ -27,7 +27,8 @@ import { runTraining } from "../../src/run/training_run.ts";
 import { agentOf } from "../agent.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { adapterName, GPU_FLAGS, openCommands } from "../gpu.ts";
+import { adapterName, openCommands } from "../gpu.ts";
+import { GPU_FLAGS } from "../gpu_layout.ts";
 import { formatColumns } from "../table.ts";
 
 function chosenNames(given: readonly string[]): CatalogueName[] {

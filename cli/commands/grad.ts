@@ -16,7 +16,8 @@ import { requireOutput } from "../../src/files/output.ts";
 import { writeTensorFile } from "../../src/files/tensor_file.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { adapterName, formatNumber, GPU_FLAGS, openCommands } from "../gpu.ts";
+import { adapterName, formatNumber, openCommands } from "../gpu.ts";
+import { GPU_FLAGS } from "../gpu_layout.ts";
 
 /** Tokens that are computed at once; a larger batch is cut between episodes and its gradients are added. */
 const CAPACITY = 4096;

@@ -4,7 +4,8 @@ import { type Gpu, OPENGL_NOTICE } from "../../src/gpu/device.ts";
 import { type SelfCheck, selfTest } from "../../src/gpu/self_test.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { adapterName, describeLayout, GPU_FLAGS, type OpenedGpu, openFlaggedGpu } from "../gpu.ts";
+import { adapterName, type OpenedGpu, openFlaggedGpu } from "../gpu.ts";
+import { describeLayout, GPU_FLAGS } from "../gpu_layout.ts";
 
 /** The limits that decide which models fit; the others stay at WebGPU's defaults. */
 const SHOWN_LIMITS = [

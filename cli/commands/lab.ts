@@ -8,7 +8,8 @@ import { writeReport } from "../../src/report/files/write_report.ts";
 import { formatDuration, stderrProgress } from "../../src/files/progress.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { adapterName, GPU_FLAGS, openCommands } from "../gpu.ts";
+import { adapterName, openCommands } from "../gpu.ts";
+import { GPU_FLAGS } from "../gpu_layout.ts";
 import { formatColumns } from "../table.ts";
 
 /** The width that every terminal has. */

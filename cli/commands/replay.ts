@@ -2,7 +2,8 @@
 import { parseReplacement, type Replay } from "../../src/faults/replay.ts";
 import { type ReplayedStep, replayRun } from "../../src/run/replay_run.ts";
 import { defineCommand } from "../command.ts";
-import { adapterName, GPU_FLAGS, openCommands } from "../gpu.ts";
+import { adapterName, openCommands } from "../gpu.ts";
+import { GPU_FLAGS } from "../gpu_layout.ts";
 import { formatColumns } from "../table.ts";
 
 const show = (value: number | undefined) => value === undefined ? "-" : String(value);

@@ -10,7 +10,8 @@ import { requireOutput } from "../../src/files/output.ts";
 import { writeTensorFile } from "../../src/files/tensor_file.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { adapterName, formatNumber, GPU_FLAGS, openCommands } from "../gpu.ts";
+import { adapterName, formatNumber, openCommands } from "../gpu.ts";
+import { GPU_FLAGS } from "../gpu_layout.ts";
 
 /** The mean over the tokens that the batch trains on; null where it trains on none. */
 function maskedMean({ actionMask_BC }: BatchFile, tensor: Tensor | undefined): number | null {

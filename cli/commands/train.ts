@@ -23,7 +23,8 @@ import { runTraining, type TrainingOptions } from "../../src/run/training_run.ts
 import { defineCommand, type Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { evaluateCommand, resumeCommand } from "../next_command.ts";
-import { adapterName, GPU_FLAGS, openCommands } from "../gpu.ts";
+import { adapterName, openCommands } from "../gpu.ts";
+import { GPU_FLAGS } from "../gpu_layout.ts";
 import { type StopCode, StopSignals } from "../stop_signals.ts";
 import { formatInterval, formatRate } from "../stats_table.ts";
 

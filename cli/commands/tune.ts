@@ -5,7 +5,7 @@ import { PROBE_EPISODES, type ProbeRow } from "../../src/tuning/probe.ts";
 import { machineFacts, machineRows, roundsRow, shortMs } from "../bench/facts.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { describeLayout, GPU_FLAGS, openLayout, tuningPath } from "../gpu.ts";
+import { describeLayout, GPU_FLAGS, openLayout, tuningPath } from "../gpu_layout.ts";
 import { formatColumns } from "../table.ts";
 import { measureLayouts } from "../tuning.ts";
 

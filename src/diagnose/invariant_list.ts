@@ -4,7 +4,7 @@ import { mean, sampleVariance } from "../core/statistics.ts";
 import { OWNER } from "../core/owner.ts";
 import { klTerm } from "../reference/policy_loss.ts";
 import { groupStandardizedAdvantage } from "../equations/advantage.ts";
-import type { Evidence, Invariant, Measured } from "./invariants.ts";
+import type { Evidence, Invariant, Measured } from "./invariant.ts";
 
 /** Rounding of sums of f32 numbers of size 1, with room: the largest group and loss of this project stay below 1e-6. */
 const F32_SUM_TOLERANCE = 1e-5;

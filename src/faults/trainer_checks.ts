@@ -16,13 +16,13 @@ import { collate, type TrainBatch } from "../rl/train_batch.ts";
 import { ALGORITHMS } from "../rl/algorithms.ts";
 import { mean } from "../core/statistics.ts";
 import { type PreparedUpdate, Trainer } from "../rl/trainer.ts";
-import {
-  type CheckableTrainer,
-  type CheckedUpdate,
-  checkInvariants,
-  type CheckResult,
-  type LossInputs,
-} from "../diagnose/invariants.ts";
+import type {
+  CheckableTrainer,
+  CheckedUpdate,
+  CheckResult,
+  LossInputs,
+} from "../diagnose/invariant.ts";
+import { checkInvariants } from "../diagnose/invariants.ts";
 
 /** What is checked. */
 export interface CheckRequest {

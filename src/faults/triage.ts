@@ -3,7 +3,7 @@ import { at } from "../core/element.ts";
 import { type FaultName, FAULTS } from "./faults.ts";
 import { healthyRange, type HealthyReference } from "./healthy_reference.ts";
 import { ColumnCollector } from "../core/columns.ts";
-import type { CheckResult } from "../diagnose/invariants.ts";
+import type { CheckResult } from "../diagnose/invariant.ts";
 import { type RunMetrics, type Series, STATISTICS } from "../diagnose/metric_series.ts";
 import type { NotFinite } from "./run_metrics.ts";
 import { type Rule, RULES, type Test, TIERS, UNLUCKY } from "./triage_rules.ts";

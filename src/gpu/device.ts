@@ -7,7 +7,7 @@ import {
   lowerOperands,
   type OperandMemory,
 } from "./kernel.ts";
-import type { ReadbackMode, Staging } from "./readback.ts";
+import type { ReadbackMode, Staging } from "./staging.ts";
 import { defaultTuning, type Tuning } from "./tuning.ts";
 import { setConstants, unrollLoops } from "./unroll.ts";
 

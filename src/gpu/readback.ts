@@ -5,20 +5,10 @@
  * own has shown it to work (`cli/readback_selftest.ts`); the awaited path works everywhere. Both are tested.
  */
 import { checkDevice, type Gpu } from "./device.ts";
+import type { Staging } from "./staging.ts";
 
 /** A turn of the event loop costs 1 ms, and Ctrl-C that waits a tenth of a second seems prompt. */
 const MAX_DEAF_MS = 100;
-
-/** How results come back: by an awaited map, or by a synchronous map of a primed buffer. */
-export type ReadbackMode = "awaited" | "primed";
-
-/** A buffer that the host can map. */
-export interface Staging {
-  /** Mappable memory. */
-  readonly buffer: GPUBuffer;
-  /** True after the first awaited map. */
-  isPrimed: boolean;
-}
 
 /** A staging buffer of at least `sizeBytes`, from the cache; sizes are powers of two so that few are ever made. */
 export function stagingFor(gpu: Gpu, sizeBytes: number): Staging {

@@ -5,7 +5,7 @@ import { type BugFixInfo, bugFixInfo, bugFixReward, type BugFixStop } from "./ep
 import type { RewardKind } from "./episode_info.ts";
 import type { Gym, Verdict } from "./gym.ts";
 import { applyOperation, wordsOfSource } from "./operations.ts";
-import type { Task } from "./tasks.ts";
+import type { Task } from "./task.ts";
 import { encode, TOKEN, type Word } from "./vocabulary.ts";
 
 /** What differs between the presets. */

@@ -1,7 +1,8 @@
 /** A set of tasks whose every reachable program has been tested: what environments and the compiled table stand on. */
 import { OPERATION_NAMES } from "./calls.ts";
 import { applyOperation } from "./operations.ts";
-import { makeTasks, type Task } from "./tasks.ts";
+import type { Task } from "./task.ts";
+import { makeTasks } from "./tasks.ts";
 import VERDICTS from "./verdicts.json" with { type: "json" };
 
 /** Which of its task's test suites a program passes completely. */

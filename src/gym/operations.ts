@@ -1,7 +1,7 @@
 /** The edits of BugFix as source-to-source rewrites, and the line of a source that `read` shows. */
 import { at } from "../core/element.ts";
 import type { OperationName, RepairName } from "./calls.ts";
-import type { TestCase } from "./tasks.ts";
+import type { TestCase } from "./task.ts";
 import type { Word } from "./vocabulary.ts";
 
 /** One repair: the text that it looks for, how it rewrites it, and the words that stand for it in an observation. */

@@ -1,5 +1,5 @@
 /** The held-out programs: two a family; their names never occur in training. */
-import type { Program } from "./tasks.ts";
+import type { Program } from "./task.ts";
 
 /** In the order of their names in the vocabulary. */
 export const HELD_OUT_PROGRAMS: readonly Program[] = [

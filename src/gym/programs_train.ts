@@ -1,5 +1,5 @@
 /** The programs to train on: four a family, each with one bug that the operation of its family repairs. */
-import type { Program } from "./tasks.ts";
+import type { Program } from "./task.ts";
 
 /** In the order of their names in the vocabulary. */
 export const TRAIN_PROGRAMS: readonly Program[] = [

@@ -4,7 +4,8 @@ import { type CompiledGym, compileGym } from "../gym/compiled.ts";
 import { bugFixSpec, DEFAULT_MAX_TURNS, type PresetName } from "../gym/bugfix.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
 import { openGym } from "../gym/gym.ts";
-import { makeTasks, type Split } from "../gym/tasks.ts";
+import type { Split } from "../gym/task.ts";
+import { makeTasks } from "../gym/tasks.ts";
 import { TINY_AGENT } from "../model/config.ts";
 import { createParameters, destroyParameters } from "../model/parameters.ts";
 import {

@@ -6,7 +6,7 @@ import {
   type CatalogueRun,
 } from "../faults/catalogue.ts";
 import { faultyStages } from "../faults/faults.ts";
-import type { CheckResult } from "../diagnose/invariants.ts";
+import type { CheckResult } from "../diagnose/invariant.ts";
 import type { MetricsRow } from "../rl/metrics.ts";
 import { trainLogged } from "../rl/train_logged.ts";
 import { runChecks } from "../faults/trainer_checks.ts";

@@ -7,7 +7,8 @@ import {
   FURTHER_FAULTS,
   MATRIX_FAULTS,
 } from "../faults/faults.ts";
-import { type CheckResult, type Verdict, violated } from "../diagnose/invariants.ts";
+import type { CheckResult, Verdict } from "../diagnose/invariant.ts";
+import { violated } from "../diagnose/invariants.ts";
 import { resolveConfig } from "../rl/config.ts";
 import { checkTrainer, debugBaseAgent } from "./debug_runs.ts";
 import type { Experiment, LabContext, ResultTable } from "./experiment.ts";

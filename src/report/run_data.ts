@@ -1,7 +1,7 @@
 /** A run as the report shows it. */
 import { type Column, ColumnCollector } from "../core/columns.ts";
 import { UserError } from "../core/errors.ts";
-import type { CheckResult } from "../diagnose/invariants.ts";
+import type { CheckResult } from "../diagnose/invariant.ts";
 import type { RunSettings } from "../run/run_settings.ts";
 import { downsample, type Point } from "./downsample.ts";
 

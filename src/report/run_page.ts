@@ -1,6 +1,6 @@
 /** The page of a run: what it is, what it reached, its invariants, every metric in four groups, its episodes. */
 import type { MetricGroup } from "../rl/metric_dictionary.ts";
-import type { CheckResult } from "../diagnose/invariants.ts";
+import type { CheckResult } from "../diagnose/invariant.ts";
 import { baseName } from "../run/run_settings.ts";
 import { chartFigure } from "./chart.ts";
 import type { Section } from "./document.ts";

@@ -1,5 +1,5 @@
 /** Small parts of pages: tables, facts, verdicts. */
-import type { Verdict } from "../diagnose/invariants.ts";
+import type { Verdict } from "../diagnose/invariant.ts";
 import type { Cell } from "../lab/experiment.ts";
 import { formatCell } from "./format.ts";
 import { type Html, html, NOTHING, type Part } from "./html.ts";

@@ -1,7 +1,8 @@
 /** Summary statistics of BugFix episodes: what a policy earns and how it behaves, over all of them or by split, family and task. */
 import { mean, wilsonInterval } from "../core/statistics.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
-import { makeTasks, type Task } from "../gym/tasks.ts";
+import type { Task } from "../gym/task.ts";
+import { makeTasks } from "../gym/tasks.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Trajectory } from "./trajectory.ts";
 

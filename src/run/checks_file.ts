@@ -1,7 +1,7 @@
 /** checks.json: the verdicts of the invariants before a run's first step. */
 import { z } from "zod";
 import { requireSchema } from "../core/schema.ts";
-import type { CheckResult } from "../diagnose/invariants.ts";
+import type { CheckResult } from "../diagnose/invariant.ts";
 import { readJson, writeJson } from "../files/json.ts";
 
 const checksSchema = z.object({

@@ -1,6 +1,7 @@
 /** A training run on disk: the trainer's steps with journal, evaluations and checkpoints, begun or taken up where it stands. */
 import { UserError } from "../core/errors.ts";
-import { type CheckResult, violated } from "../diagnose/invariants.ts";
+import type { CheckResult } from "../diagnose/invariant.ts";
+import { violated } from "../diagnose/invariants.ts";
 import { type MetricsRow, metricsRow } from "../rl/metrics.ts";
 import { runChecks } from "../faults/trainer_checks.ts";
 import { isEvaluated } from "../rl/train_logged.ts";

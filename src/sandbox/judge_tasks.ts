@@ -1,6 +1,6 @@
 /** Judges every program of a set of tasks by running its tests: where the shipped verdicts come from, and those of other tasks. */
 import { type Gym, reachableSources, type Verdict } from "../gym/gym.ts";
-import type { Task } from "../gym/tasks.ts";
+import type { Task } from "../gym/task.ts";
 import { TestRunner } from "./test_runner.ts";
 
 /**

@@ -1,5 +1,5 @@
 /** Runs the tests of a program for real: in a process of its own without permissions, within limits of time and memory. */
-import type { TestCase } from "../gym/tasks.ts";
+import type { TestCase } from "../gym/task.ts";
 // As text, so that starting the process needs no permission to read the file.
 import SANDBOX_SOURCE from "./sandbox.js" with { type: "text" };
 

@@ -1,12 +1,7 @@
 /** Tests of src/diagnose/invariants.ts on a toy trainer: the library needs no GPU, and each check can fail. */
 import { assert, assertEquals } from "@std/assert";
-import {
-  type CheckableTrainer,
-  type CheckedUpdate,
-  checkInvariants,
-  type LossInputs,
-  violated,
-} from "../../src/diagnose/invariants.ts";
+import type { CheckableTrainer, CheckedUpdate, LossInputs } from "../../src/diagnose/invariant.ts";
+import { checkInvariants, violated } from "../../src/diagnose/invariants.ts";
 
 /** Four episodes of two problems; positions 1 and 2 are the policy's, 3 the tool's. */
 const REWARDS = [1, 0, 0, 0];

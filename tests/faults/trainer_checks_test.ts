@@ -7,7 +7,8 @@ import {
   FURTHER_FAULTS,
   MATRIX_FAULTS,
 } from "../../src/faults/faults.ts";
-import { type CheckResult, violated } from "../../src/diagnose/invariants.ts";
+import type { CheckResult } from "../../src/diagnose/invariant.ts";
+import { violated } from "../../src/diagnose/invariants.ts";
 import { runChecks } from "../../src/faults/trainer_checks.ts";
 import { readParameters } from "../../src/model/parameters.ts";
 import { resolveConfig, type TrainConfig } from "../../src/rl/config.ts";

@@ -4,7 +4,7 @@ import { UserError } from "../../src/core/errors.ts";
 import { FAULT_NAMES, type FaultName } from "../../src/faults/faults.ts";
 import { HEALTHY_REFERENCE_FILE, healthyReference } from "../../src/faults/healthy_reference.ts";
 import { INVARIANTS } from "../../src/diagnose/invariant_list.ts";
-import type { Verdict } from "../../src/diagnose/invariants.ts";
+import type { Verdict } from "../../src/diagnose/invariant.ts";
 import { triageMetrics } from "../../src/faults/run_metrics.ts";
 import { metricSeries } from "../../src/diagnose/metric_series.ts";
 import { type RecordedCheck, triage, type TriageReport } from "../../src/faults/triage.ts";

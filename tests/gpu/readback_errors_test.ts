@@ -2,7 +2,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { DeviceLostError } from "../../src/core/errors.ts";
 import type { Gpu } from "../../src/gpu/device.ts";
-import { readStaging, type Staging } from "../../src/gpu/readback.ts";
+import type { Staging } from "../../src/gpu/staging.ts";
+import { readStaging } from "../../src/gpu/readback.ts";
 import { Commands } from "../../src/gpu/commands.ts";
 import { createTensor, destroy } from "../../src/gpu/tensor.ts";
 import { gpuTest, testGpu } from "./gpu_test_device.ts";

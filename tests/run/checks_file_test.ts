@@ -1,7 +1,7 @@
 /** Tests of src/run/checks_file.ts. */
 import { assertEquals, assertThrows } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
-import type { CheckResult } from "../../src/diagnose/invariants.ts";
+import type { CheckResult } from "../../src/diagnose/invariant.ts";
 import { readChecks, writeChecks } from "../../src/run/checks_file.ts";
 import { withFolder } from "../files/with_folder.ts";
 

@@ -5,7 +5,7 @@
 import { CATALOGUE_NAMES, type CatalogueName } from "../../src/faults/catalogue.ts";
 import type { MetricName } from "../../src/rl/metrics.ts";
 import { DEBUG_BASE } from "../../src/faults/debug_base.ts";
-import type { CheckResult } from "../../src/diagnose/invariants.ts";
+import type { CheckResult } from "../../src/diagnose/invariant.ts";
 import type { RunSummary } from "../../src/rl/run_summary.ts";
 import type { SignatureResult } from "../../src/faults/signatures.ts";
 import { EXPOSED } from "../../src/lab/catalogue.ts";

@@ -1,5 +1,5 @@
 /** The verdicts of invariants as findings. */
-import type { CheckResult } from "../invariants.ts";
+import type { CheckResult } from "../invariant.ts";
 import type { Finding, FindingClass } from "../finding.ts";
 import { invariantKey } from "../invariant_list.ts";
 import { say } from "./curve.ts";

@@ -1,0 +1,48 @@
+/** The flag that every computing command takes, and a device opened with any layout of the kernels. */
+import { UserError } from "../src/core/errors.ts";
+import { type Gpu, openGpu } from "../src/gpu/device.ts";
+import type { ReadbackMode } from "../src/gpu/staging.ts";
+import type { Tuning } from "../src/gpu/tuning.ts";
+import type { Flags } from "./flags.ts";
+
+/** The flags of commands that compute. */
+export const GPU_FLAGS = {
+  requireGpu: { kind: "boolean", help: "refuse an adapter that a CPU plays" },
+} as const satisfies Flags;
+
+/** The values of {@linkcode GPU_FLAGS}. */
+export interface GpuFlags {
+  readonly requireGpu: boolean;
+}
+
+/** How results come back: the launcher has found out what this version of Deno can do. */
+function readbackMode(): ReadbackMode {
+  const mode = Deno.env.get("AGENTRL_READBACK") ?? "awaited";
+  if (mode === "awaited" || mode === "primed") return mode;
+  throw new UserError(`AGENTRL_READBACK must be awaited or primed, found "${mode}"`);
+}
+
+/** The file that keeps measured layouts: the launcher says where; undefined: none is kept. */
+export function tuningPath(): string | undefined {
+  return Deno.env.get("AGENTRL_TUNING") || undefined;
+}
+
+/**
+ * Opens a device as the flags say.
+ *
+ * @param options.tuning A layout other than the adapter's default.
+ * @throws {UserError} When there is no adapter, or a software one where hardware is required.
+ */
+export function openLayout(
+  { requireGpu }: GpuFlags,
+  options: { readonly tuning?: Tuning } = {},
+): Promise<Gpu> {
+  return openGpu({ requireHardware: requireGpu, readback: readbackMode(), ...options });
+}
+
+/** A layout in words. */
+export function describeLayout(tuning: Tuning): string {
+  const { operandMemory, blockRows, productLanes, decoderLanes, slotCount } = tuning;
+  return `operands in ${operandMemory} memory; products of ${blockRows} rows in ${productLanes} lanes; ` +
+    `${slotCount} episodes at a time in ${decoderLanes} lanes`;
+}

@@ -1,0 +1,127 @@
+/** The contract of the invariants: what a trainer must answer to be checked, what a check looks at, and what it says. */
+
+/** An episode as it was sampled, seen apart from the trainer under test. */
+export interface CheckedEpisode {
+  /** Who wrote each token; 2 is the policy. */
+  readonly owners: ArrayLike<number>;
+  /** The sampler's log-prob of each token, in nats; read at policy tokens, and where the trainer's mask strays. */
+  readonly logps: ArrayLike<number>;
+  /** What it earned. */
+  readonly reward: number;
+  /** What it is an attempt at: episodes of one problem form a group, wherever they stand. */
+  readonly problem: string | number;
+}
+
+/** A batch as the loss sees it. On a [B, C] grid, column t is about the token at position t + 1. */
+export interface LossInputs {
+  /** C. */
+  readonly columnCount: number;
+  /** The trained tokens, [B, C]. */
+  readonly mask_BC: ArrayLike<number>;
+  /** log π_old, [B, C], in nats. */
+  readonly oldLogp_BC: ArrayLike<number>;
+  /** The trainer's own log-probs under the current weights, [B, C], in nats. */
+  readonly logp_BC: ArrayLike<number>;
+  /** One advantage for all tokens of an episode. */
+  readonly advantage_B: ArrayLike<number>;
+  /** The loss of the whole batch as one minibatch. */
+  readonly loss: number;
+}
+
+/** What one whole update did to a copy of the model, with a fresh optimizer. */
+export interface CheckedUpdate {
+  /** Mean k3 estimate over all minibatches, each from its forward before its step, in nats. */
+  readonly approxKl: number;
+  /**
+   * Largest |trainer − sampler| log-prob of a trained token over the minibatches, each from its forward before its step, in nats:
+   * as long as nothing has moved the policy, it is 0 up to rounding. Left out: not known.
+   */
+  readonly largestGap?: number;
+  /** The trainer's log-probs afterwards, [B, C], in nats. */
+  readonly logp_BC: ArrayLike<number>;
+  /** The KL reference's log-probs afterwards, [B, C], in nats; undefined without a KL term. */
+  readonly referenceLogp_BC?: ArrayLike<number> | undefined;
+}
+
+/** A trainer that can be checked. Every question is about the same batch and the same weights. */
+export interface CheckableTrainer {
+  /** The batch. */
+  readonly episodes: readonly CheckedEpisode[];
+  /** The group of each episode as the trainer lays them out; undefined where its advantages know no groups. */
+  readonly groupId_B: readonly number[] | undefined;
+  /** Optimizer steps of an update. */
+  readonly stepsPerUpdate: number;
+  /**
+   * What rounding may change in a log-prob, in nats: 0 where sampler and trainer compute the same bits, 1e-4 between two
+   * f32 engines (measured there: about 1e-6), and for bf16 engines a high quantile of a measured healthy mismatch.
+   */
+  readonly logpTolerance: number;
+  /** Prepares the batch with so many more columns of padding. */
+  lossInputs(padColumns: number): Promise<LossInputs>;
+  /** The trainer's own advantages for another layout of groups. */
+  advantages(groupId_B: readonly number[]): ArrayLike<number>;
+  /** The gradient of the whole batch: as the trainer is configured to accumulate it, or in one pass. */
+  gradient(kind: "accumulated" | "one-pass"): Promise<ArrayLike<number>>;
+  /** Updates a copy. */
+  update(): Promise<CheckedUpdate>;
+  /** Updates a copy with every advantage 0 and the configured KL and entropy coefficients 0. @returns Largest |Δweight|. */
+  updateWithoutSignal(): Promise<number>;
+}
+
+/** What the checks look at, asked for once. */
+export interface Evidence {
+  readonly trainer: CheckableTrainer;
+  readonly inputs: LossInputs;
+  readonly padded: LossInputs;
+  readonly accumulated_W: ArrayLike<number>;
+  readonly onePass_W: ArrayLike<number>;
+  readonly update: CheckedUpdate;
+  /** Largest |Δweight| of the update without a signal. */
+  readonly movement: number;
+}
+
+/** What an invariant says. */
+export type Verdict = "holds" | "violated" | "not-applicable";
+
+/** What a check that is not applicable lacks: the `setting` has none in any batch, or this `batch` has none. */
+export type Lack = "setting" | "batch";
+
+/** The result of one check. */
+export interface CheckResult {
+  /** 1 to 9 are the tutorial's; further ones follow. */
+  readonly id: number;
+  /** The identity that must hold. */
+  readonly name: string;
+  /** What was measured; null where the check is not applicable. */
+  readonly value: number | null;
+  /** How the value must stand to the bound. */
+  readonly relation: "<=" | ">";
+  /** The bound. */
+  readonly bound: number;
+  /** Where the bound comes from. */
+  readonly boundReason: string;
+  /** Whether it holds. */
+  readonly verdict: Verdict;
+  /** What the value is, or why there is none. */
+  readonly reason: string;
+  /** Where the reason lies; only with `not-applicable`. */
+  readonly lack?: Lack;
+}
+
+/** A measured value and what it is, or why the check cannot be made. */
+export type Measured =
+  | { readonly value: number; readonly reason: string }
+  | { readonly notApplicable: string; readonly lack: Lack };
+
+/** One invariant. */
+export interface Invariant {
+  readonly id: number;
+  /** Its name for programs: the id of the finding that it is violated. */
+  readonly key: string;
+  readonly name: string;
+  readonly relation: "<=" | ">";
+  /** @param logpTolerance The trainer's. */
+  readonly bound: (logpTolerance: number) => number;
+  readonly boundReason: string;
+  readonly measure: (evidence: Evidence) => Measured;
+}
