@@ -150,22 +150,23 @@ export function seriesOf(log: RunLog, key: string): LogSeries | undefined {
   // Stable, so that of equal steps the later value stands last and wins. Most logs are in order: sorting a million takes seconds.
   if (!isAscending) kept.sort((a, b) => stepOf(a) - stepOf(b));
   const last = kept.filter((i, n) => n + 1 === count || stepOf(kept[n + 1]) !== stepOf(i));
-  const steps = new Float64Array(last.length);
-  const values = new Float64Array(last.length);
   const isNull = new Uint8Array(last.length);
-  for (const [n, i] of last.entries()) {
-    steps[n] = stepOf(i);
-    values[n] = column.values[i];
-    isNull[n] = Number(column.nulls.has(i));
+  if (column.nulls.size > 0) {
+    last.forEach((i, n) => {
+      isNull[n] = Number(column.nulls.has(i));
+    });
   }
+  // What lies as it should is not copied: a million rows of many keys would not fit twice.
+  const isWhole = isAscending && last.length === column.rows.length;
+  const hasAllRows = isWhole && last.length === log.rows.count;
   return {
     key,
     axis: column.axis,
     ...(column.rounding && { rounding: column.rounding }),
-    steps,
-    values,
+    steps: hasAllRows ? log.rows.steps : Float64Array.from(last, stepOf),
+    values: isWhole ? column.values : Float64Array.from(last, (i) => column.values[i]),
     isNull,
-    rows: last.map((i) => column.rows[i]),
+    rows: isWhole ? column.rows : last.map((i) => column.rows[i]),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Rules about metrics that cannot be what their names say. */
 import type { CanonicalMetric, Quantity } from "../../producers/definition.ts";
 import type { Finding } from "../finding.ts";
-import { byStep, type Curve, middle, say } from "./curve.ts";
+import { type Curve, middle, say, valuesAt } from "./curve.ts";
 import { about, type Context, type Rule } from "./rule.ts";
 import { flatnessOf } from "./signal.ts";
 
@@ -126,13 +126,13 @@ function impossibleSizes(context: Context): readonly Finding[] {
 
 function meanAboveMax(_context: Context, length: Curve, longest: Curve): readonly Finding[] {
   if (length.series.part !== longest.series.part) return [];
-  const maxima = byStep(longest, length);
+  const maxima = valuesAt(longest, length);
   const [index] = rowsWhere(
     length,
-    (value, i) => value > 1.01 * (maxima.get(length.steps[i]) ?? Infinity),
+    (value, i) => value > 1.01 * maxima[i],
   );
   if (index === undefined) return [];
-  const max = maxima.get(length.steps[index]) ?? NaN;
+  const max = maxima[index];
   return [contradiction(length, {
     index,
     bound: max,
@@ -152,14 +152,13 @@ const CLEAR_SPREAD = 1e-2;
 function flatButSpread(context: Context, spread: Curve): readonly Finding[] {
   const flatness = flatnessOf(context);
   if (!flatness || flatness.by === "spread") return [];
-  const flat = byStep({ ...flatness.curve, values: flatness.shares }, spread);
+  const flat = valuesAt({ ...flatness.curve, values: flatness.shares }, spread);
   const rows = rowsWhere(spread, (value, i) => {
-    const share = flat.get(spread.steps[i]);
-    return share !== undefined && (share === 1 ? value > CLEAR_SPREAD : share === 0 && value === 0);
+    return flat[i] === 1 ? value > CLEAR_SPREAD : flat[i] === 0 && value === 0;
   });
   if (rows.length < 5) return [];
   const [index] = rows;
-  const share = flat.get(spread.steps[index]) ?? NaN;
+  const share = flat[index];
   return [contradiction(spread, {
     index,
     bound: 0,
@@ -185,10 +184,10 @@ function scaledTwins(context: Context): readonly Finding[] {
     return others.filter(({ series: { definition } }) =>
       definition.quantity === first.series.definition.quantity
     ).flatMap((other): Finding[] => {
-      const values = byStep(first, other);
+      const values = valuesAt(first, other);
       const ratios = Array.from(
         other.values,
-        (value, i) => value / (values.get(other.steps[i]) ?? NaN),
+        (value, i) => value / values[i],
       )
         .filter((ratio) => Number.isFinite(ratio) && ratio > 0);
       if (ratios.length < 5) return [];

@@ -13,17 +13,15 @@ export interface Curve {
 /** Fewest values from which a trend is read: two windows of five. */
 export const LEAST_FOR_TREND = 10;
 
-/** Takes what is not a number out of a series. */
+/** Takes what is not a number out of a series. A long series that has only numbers is not copied. */
 export function curveOf(series: MeasuredSeries): Curve {
-  const kept: number[] = [];
-  series.values.forEach((value, i) => {
-    if (Number.isFinite(value)) kept.push(i);
-  });
+  const { key, steps, values } = series;
+  if (values.every(Number.isFinite)) return { series, key, steps, values };
   return {
     series,
-    key: series.key,
-    steps: Float64Array.from(kept, (i) => series.steps[i]),
-    values: Float64Array.from(kept, (i) => series.values[i]),
+    key,
+    steps: steps.filter((_, i) => Number.isFinite(values[i])),
+    values: values.filter(Number.isFinite),
   };
 }
 
@@ -33,10 +31,20 @@ export function intervalOf(steps: Float64Array): number {
   return median(steps.slice(1).map((step, i) => step - steps[i]));
 }
 
-/** A curve's values by step, to look up another's. Steps of two axes count different things: then there is nothing in common. */
-export function byStep(curve: Curve, like: Curve): ReadonlyMap<number, number> {
-  if (curve.series.axis !== like.series.axis) return new Map();
-  return new Map(Array.from(curve.steps, (step, i) => [step, curve.values[i]]));
+/**
+ * A curve's values at the steps of another.
+ *
+ * @returns One value for each step of `like`; NaN where the curve has none. Steps of two axes count different things: then all are NaN.
+ */
+export function valuesAt(curve: Curve, like: Curve): Float64Array {
+  const values = new Float64Array(like.steps.length).fill(NaN);
+  if (curve.series.axis !== like.series.axis) return values;
+  let place = 0; // Both ascend.
+  for (let i = 0; i < values.length; i++) {
+    while (curve.steps[place] < like.steps[i]) place++;
+    if (curve.steps[place] === like.steps[i]) values[i] = curve.values[place];
+  }
+  return values;
 }
 
 /** Median; NaN of nothing. */

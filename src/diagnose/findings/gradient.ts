@@ -1,19 +1,19 @@
 /** Rules about the update: gradients of 0 or out of nowhere, spikes, a learning rate of 0. */
 import { quantile } from "../../core/statistics.ts";
 import type { Finding } from "../finding.ts";
-import { byStep, changeOf, type Curve, middle, say, spikesOf } from "./curve.ts";
+import { changeOf, type Curve, middle, say, spikesOf, valuesAt } from "./curve.ts";
 import { about, type Context, isExact, type Rule, stepsText } from "./rule.ts";
 import { flatnessOf, tellsOfGroups } from "./signal.ts";
 
 /** Rows in a row from which chance and an offset between metrics are out of the question. */
 const LEAST_ROWS = 5;
 
-/** The longest run of steps that fulfil a condition: its first and last index, and its length. */
-function longestRun(steps: ArrayLike<number>, holds: (step: number, index: number) => boolean) {
+/** The longest stretch of indices that fulfil a condition: its first, its last, and their number. */
+function longestRun(count: number, holds: (index: number) => boolean) {
   let best = { first: 0, last: -1, length: 0 };
   let first = 0;
-  for (let i = 0; i <= steps.length; i++) {
-    if (i < steps.length && holds(steps[i], i)) continue;
+  for (let i = 0; i <= count; i++) {
+    if (i < count && holds(i)) continue;
     if (i - first > best.length) best = { first, last: i - 1, length: i - first };
     first = i + 1;
   }
@@ -23,10 +23,10 @@ function longestRun(steps: ArrayLike<number>, holds: (step: number, index: numbe
 function zeroGradient(context: Context, gradient: Curve): readonly Finding[] {
   const flatness = flatnessOf(context);
   if (!flatness || !tellsOfGroups(flatness) || !isExact(context, gradient)) return [];
-  const flat = byStep({ ...flatness.curve, values: flatness.shares }, gradient);
-  const hasSignal = (step: number) => (flat.get(step) ?? 1) <= 0.5;
+  const flat = valuesAt({ ...flatness.curve, values: flatness.shares }, gradient);
+  const hasSignal = (index: number) => flat[index] <= 0.5;
   const { steps, values } = gradient;
-  const run = longestRun(steps, (step, i) => values[i] === 0 && hasSignal(step));
+  const run = longestRun(steps.length, (i) => values[i] === 0 && hasSignal(i));
   if (run.length < LEAST_ROWS) return [];
   const isAll = values.every((value) => value === 0);
   const range = stepsText(steps[run.first], steps[run.last]);
@@ -73,12 +73,12 @@ const NOT_ROUNDING = 0.1;
 function gradientWithoutSignal(context: Context, gradient: Curve): readonly Finding[] {
   const flatness = flatnessOf(context);
   if (!flatness) return [];
-  const flat = byStep({ ...flatness.curve, values: flatness.shares }, gradient);
+  const flat = valuesAt({ ...flatness.curve, values: flatness.shares }, gradient);
   const { steps, values } = gradient;
-  const usual = middle(values.filter((value, i) => value > 0 && (flat.get(steps[i]) ?? 1) < 1));
+  const usual = middle(values.filter((value, i) => value > 0 && flat[i] < 1));
   if (!(usual > 0)) return [];
   // The norm may belong to the batch before: the first and the last row of a flat stretch do not count.
-  const run = longestRun(steps, (step) => flat.get(step) === 1);
+  const run = longestRun(steps.length, (i) => flat[i] === 1);
   if (run.length < LEAST_ROWS + 2) return [];
   const inner = values.subarray(run.first + 1, run.last);
   if (!(middle(inner) >= NOT_ROUNDING * usual)) return [];

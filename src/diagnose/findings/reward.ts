@@ -9,6 +9,7 @@ import {
   noiseOf,
   say,
   thinned,
+  thinnedCurve,
 } from "./curve.ts";
 import { about, type Context, type Rule, stepsText, SURE } from "./rule.ts";
 
@@ -190,7 +191,8 @@ const SURE_OF_PEAK = 7;
 /** A run that has fallen this deep, as a share of its last fall, and recovered before is one that swings. */
 const SWINGS = 0.4;
 
-function bestThenWorse(context: Context, reward: Curve): readonly Finding[] {
+function bestThenWorse(context: Context, whole: Curve): readonly Finding[] {
+  const reward = thinnedCurve(whole, 5000);
   const { values, steps } = reward;
   if (values.length < 20) return [];
   const { width, best, bestStep, swing, first, last, lately, windowsSince, lastFrom } = peakOf(

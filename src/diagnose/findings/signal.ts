@@ -1,6 +1,6 @@
 /** Rules about the signal in the rewards: groups whose rewards are all equal teach nothing. */
 import type { Finding } from "../finding.ts";
-import { byStep, type Curve, holdsFrom, lastQuarter, middle, say } from "./curve.ts";
+import { type Curve, holdsFrom, lastQuarter, middle, say, valuesAt } from "./curve.ts";
 import { about, type Context, percent, type Rule, stepsText, SURE } from "./rule.ts";
 
 /** A row of a curve of flatness by step: 1 where no group can teach anything. */
@@ -18,8 +18,8 @@ export function flatnessOf(context: Context): Flatness | undefined {
   if (share) return { curve: share, shares: share.values, by: "share" };
   const solved = context.curve("all_solved"), none = context.curve("none_solved");
   if (solved && none) {
-    const noneAt = byStep(none, solved);
-    const shares = solved.values.map((value, i) => value + (noneAt.get(solved.steps[i]) ?? 0));
+    const noneAt = valuesAt(none, solved);
+    const shares = solved.values.map((value, i) => value + (noneAt[i] || 0));
     return { curve: { ...solved, key: `${solved.key} + ${none.key}` }, shares, by: "solved" };
   }
   const spread = context.curve("reward_std");
