@@ -1,4 +1,5 @@
 /** The benchmark of log-prob and entropy: the fused kernels beside the way through [N, V], both held to float64 first. */
+import { UserError } from "../core/errors.ts";
 import type { Commands } from "../gpu/commands.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { logprobBackward, logprobForward } from "../reference/logprob.ts";
@@ -228,7 +229,7 @@ function tryUnfused(commands: Commands, tensors: LogprobTensors): LogprobPath | 
   try {
     return unfusedPath(commands, tensors);
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
+    if (!(error instanceof UserError)) throw error;
     const megabytes = 8 * tensors.rowCount * tensors.shape.vocabSize / 1e6;
     const [limit] = error.message.split(";");
     return `logits and their gradient would take ${megabytes.toFixed(0)} MB. ${limit}`;

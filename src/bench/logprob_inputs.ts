@@ -95,7 +95,7 @@ export function createHidden(
 
 /**
  * Uploads the inputs, without the gradients of log-prob and entropy, and allocates the outputs.
- * @throws {RangeError} When a tensor exceeds the device's limits.
+ * @throws {UserError} When a tensor exceeds the device's limits.
  */
 export function uploadLogprob(
   commands: Commands,

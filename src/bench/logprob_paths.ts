@@ -64,7 +64,7 @@ class Allocations {
 
 /**
  * The project's own kernels: of [N, V] they store one tile of the gradient.
- * @throws {RangeError} When a tensor exceeds the device's limits.
+ * @throws {UserError} When a tensor exceeds the device's limits.
  */
 export function fusedPath(commands: Commands, tensors: LogprobTensors): LogprobPath {
   const { rowCount, shape } = tensors;
@@ -150,7 +150,7 @@ function planSlice(
 /**
  * The way that stores logits and their gradient, both [N, V], in slices of rows that fit a binding.
  * @param options.bindingBytes What one binding may hold (default: the device's limit).
- * @throws {RangeError} When a row or the partial sums of the head's gradient exceed the device's limits.
+ * @throws {UserError} When a row or the partial sums of the head's gradient exceed the device's limits.
  */
 export function unfusedPath(
   commands: Commands,

@@ -1,5 +1,6 @@
 /** Tests of the benchmark's baseline: it stores the logits and has the bits of the fused kernels all the same. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
+import { UserError } from "../../src/core/errors.ts";
 import { Commands } from "../../src/gpu/commands.ts";
 import { createLogprobInputs, uploadLogprob } from "../../src/bench/logprob_inputs.ts";
 import { fusedPath, type LogprobPath, unfusedPath } from "../../src/bench/logprob_paths.ts";
@@ -76,7 +77,7 @@ gpuTest("unfusedPath() says what does not fit", async () => {
   const shape = { ...tensors.shape, vocabSize: 40_000 };
   const sentence =
     "Cannot allocate logit gradients: a texture of 10000×2 exceeds the limit of 8192";
-  assertThrows(() => unfusedPath(commands, { ...tensors, shape }), RangeError, sentence);
+  assertThrows(() => unfusedPath(commands, { ...tensors, shape }), UserError, sentence);
   tensors.free();
 });
 
