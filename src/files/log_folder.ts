@@ -20,6 +20,10 @@ const SKIPPED_FOLDERS = /^(?:\..*|node_modules|__pycache__|site-packages|rollout
 const DUMPS =
   /^(?:completions|episodes|traces|rank_\d+|checkpoints|train_data_step\d+|val_data_step\d+|.*rollout_summaries|\d+)\.jsonl$/;
 
+/** Texts that lie in the folders of runs and models and are no logs. */
+const OTHER_TEXTS =
+  /^(?:requirements|merges|vocab|debug|readme|licen[cs]e|changelog)[\w.-]*\.(?:txt|md|log)$/i;
+
 /** What trainers call their logs; earlier kinds hold more and are read more exactly than later ones. */
 const KINDS = [
   { tier: 0, pattern: /trainer_state.*\.json(?:\.gz)?$/ },
@@ -58,7 +62,7 @@ interface FoundFile {
 const CHECKPOINT = /^checkpoint-(\d+)$/;
 
 function kindOf(name: string): number {
-  if (DUMPS.test(name)) return -1;
+  if (DUMPS.test(name) || OTHER_TEXTS.test(name)) return -1;
   return KINDS.findIndex(({ pattern }) => pattern.test(name));
 }
 

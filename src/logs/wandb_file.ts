@@ -84,11 +84,20 @@ function readItem(wire: WireReader): Item {
   return { key: nested.length > 0 ? nested.join("/") : key, json };
 }
 
-/** The values of an item. W&B's own objects (tables, pictures, histograms) hold no metrics. */
+/** Marks one of W&B's own objects (a table, a picture, a histogram), as a key within it or as a key of its own. */
+const OBJECT_MARK = "/_type";
+
 function fieldsOf({ key, json }: Item): readonly LogField[] {
-  const fields = jsonFields(`{${JSON.stringify(key)}:${json}}`);
-  const isObject = fields === undefined || fields.some((field) => field.key.endsWith("/_type"));
-  return isObject ? [{ key, value: undefined }] : fields;
+  return jsonFields(`{${JSON.stringify(key)}:${json}}`) ?? [{ key, value: undefined }];
+}
+
+/** A row without the insides of W&B's own objects: their sizes are no metrics. */
+function withoutObjects(fields: readonly LogField[]): readonly LogField[] {
+  const objects = fields.filter(({ key }) => key.endsWith(OBJECT_MARK))
+    .map(({ key }) => key.slice(0, -OBJECT_MARK.length));
+  if (objects.length === 0) return fields;
+  const outside = fields.filter(({ key }) => !objects.some((name) => key.startsWith(`${name}/`)));
+  return [...outside, ...objects.map((key) => ({ key, value: undefined }))];
 }
 
 /** The number in a step; 0 is left out on the wire. */
@@ -112,7 +121,7 @@ function addHistory(wire: WireReader, record: number, rows: RowLog): void {
   }
   const hasStep = fields.some(({ key }) => key === STEP_KEY);
   if (step !== undefined && !hasStep) fields.push({ key: STEP_KEY, value: step });
-  rows.take(fields, record);
+  rows.take(withoutObjects(fields), record);
 }
 
 /** Settings of a trainer's configuration, by the names that the Hugging Face family gives them. */

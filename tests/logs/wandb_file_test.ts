@@ -102,6 +102,8 @@ Deno.test("wandb_file joins nested keys, and passes over tables, pictures and li
     ["env", '{"all": {"reward": 1, "turns": "NaN"}, "name": "x"}'],
     ["table", '{"_type": "table-file", "ncols": 3}'],
     ["list", "[1, 2]"],
+    [["shown", "_type"], '"table-file"'],
+    [["shown", "ncols"], "3"],
     ["_step", "4"],
   ])]);
   const log = await readFiles(WANDB_FILE, [file]);
@@ -110,7 +112,7 @@ Deno.test("wandb_file joins nested keys, and passes over tables, pictures and li
     "env/all/reward": [[4, 1]],
     "env/all/turns": [[4, NaN]],
   });
-  assertEquals(log.source.ignored.map(({ count }) => count), [1, 2]);
+  assertEquals(log.source.ignored.map(({ count }) => count), [1, 3]);
 });
 
 Deno.test("wandb_file counts steps as the trainer does where the row says it", async () => {
