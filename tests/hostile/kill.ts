@@ -229,7 +229,13 @@ async function main(args: readonly string[]): Promise<number> {
   const option = (name: string, standard: number) =>
     Number(args.find((arg) => arg.startsWith(`--${name}=`))?.split("=")[1] ?? standard);
   const endMs = performance.now() + option("minutes", Infinity) * 60_000;
-  const isTimeUp = () => performance.now() > endMs;
+  let sectionsLeft = 4 * 2 + 2;
+  /** Each section gets its share of the time that is left. */
+  const timeOfSection = () => {
+    const now = performance.now();
+    const limitMs = now + (endMs - now) / sectionsLeft--;
+    return () => performance.now() > limitMs;
+  };
   let state = 12345; // Lehmer's generator: the same kills every time.
   const random = () => (state = state * 48271 % 2147483647) / 2147483647;
   const folder = Deno.makeTempDirSync();
@@ -249,16 +255,14 @@ async function main(args: readonly string[]): Promise<number> {
   for (const kind of ["kill before", "kill within", "ENOSPC", "EIO"] as const) {
     for (const fromNothing of [false, true]) {
       const where = fromNothing ? "from the start on" : "from the first step on";
-      const plan = { kind, fromNothing, stride: 1, isTimeUp };
+      const plan = { kind, fromNothing, stride: 1, isTimeUp: timeOfSection() };
       show(`${kind}, every operation ${where}`, await faultEverywhere(yardstick, plan));
     }
   }
-  show(
-    "two kills at random operations",
-    await killTwice(yardstick, { count: 100, random, isTimeUp }),
-  );
-  const count = option("children", 60);
-  show("kill -9 of child processes", await killChildren(yardstick, { count, random, isTimeUp }));
+  const twice = { count: 100, random, isTimeUp: timeOfSection() };
+  show("two kills at random operations", await killTwice(yardstick, twice));
+  const children = { count: option("children", 60), random, isTimeUp: timeOfSection() };
+  show("kill -9 of child processes", await killChildren(yardstick, children));
   Deno.removeSync(folder, { recursive: true });
   return bad === 0 ? 0 : 1;
 }
