@@ -59,7 +59,7 @@ async function withFastestLayout(gpu: Gpu, flags: GpuFlags): Promise<Gpu> {
  */
 export async function openCommands(flags: GpuFlags): Promise<Commands> {
   const { gpu, cached } = await openFlaggedGpu(flags);
-  if (gpu.adapter.isOpenGl) console.error(`agentrl: ${OPENGL_NOTICE}`);
+  if (gpu.adapter.isOpenGl) remark(`agentrl: ${OPENGL_NOTICE}\n`);
   await requireTrustedGpu(gpu);
   return new Commands(cached.tuning ? gpu : await withFastestLayout(gpu, flags));
 }

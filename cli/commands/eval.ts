@@ -11,6 +11,7 @@ import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { adapterName, openCommands } from "../gpu.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
+import { unverifiedRows } from "../verified.ts";
 import { formatRate, STATS_HEADER, statsRow } from "../stats_table.ts";
 import { formatColumns } from "../table.ts";
 
@@ -57,7 +58,7 @@ export const command = defineCommand({
     ...GPU_FLAGS,
   },
   async run({ checkpoint, split, preset, episodes, seed, temperature, transcripts, requireGpu }) {
-    const { config, weights_W } = readAgent(checkpoint);
+    const { config, weights_W, isVerified } = readAgent(checkpoint);
     const commands = await openCommands({ requireGpu });
     const gym = compileGym(openGym(), preset);
     const parameters = createParameters(commands, config, weights_W);
@@ -82,6 +83,7 @@ export const command = defineCommand({
         ["hardcode", `${formatRate(stats.hardcode)} of the episodes`],
         ["logp gap", `${logpGapMax} nats at most between sampler and trainer`],
         ["adapter", adapterName(commands.gpu)],
+        ...unverifiedRows([{ path: checkpoint, isVerified }]),
       ]),
       "",
       ...formatColumns(STATS_HEADER, [statsRow("all", stats), ...familyRows(trajectories)]),

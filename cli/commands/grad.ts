@@ -18,6 +18,7 @@ import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { adapterName, formatNumber, openCommands } from "../gpu.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
+import { unverifiedRows } from "../verified.ts";
 
 /** Tokens that are computed at once; a larger batch is cut between episodes and its gradients are added. */
 const CAPACITY = 4096;
@@ -81,7 +82,7 @@ export const command = defineCommand({
   async run(flags) {
     refuseIdleFlags(flags);
     requireOutput(flags.out, { inputs: [flags.checkpoint, flags.batch] });
-    const { config, weights_W } = readCheckpoint(flags.checkpoint);
+    const { config, weights_W, isVerified } = readCheckpoint(flags.checkpoint);
     const loss = NAMED_LOSSES[flags.loss];
     const grids = readBatchFile(flags.batch, config);
     requireGrids(grids, { grids: requiredGrids(loss), lossName: flags.loss });
@@ -118,6 +119,7 @@ export const command = defineCommand({
         ] as const
       ),
       ["adapter", adapterName(commands.gpu)],
+      ...unverifiedRows([{ path: flags.checkpoint, isVerified }, grids]),
       ["wrote", `${written} to ${flags.out}`],
     ];
     return {

@@ -12,6 +12,7 @@ import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { adapterName, formatNumber, openCommands } from "../gpu.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
+import { unverifiedRows } from "../verified.ts";
 
 /** The mean over the tokens that the batch trains on; null where it trains on none. */
 function maskedMean({ actionMask_BC }: BatchFile, tensor: Tensor | undefined): number | null {
@@ -41,7 +42,7 @@ export const command = defineCommand({
   },
   async run({ checkpoint, batch: batchPath, out, temperature, logits, requireGpu }) {
     requireOutput(out, { inputs: [checkpoint, batchPath] });
-    const { config, weights_W } = readCheckpoint(checkpoint);
+    const { config, weights_W, isVerified } = readCheckpoint(checkpoint);
     const batch = readBatchFile(batchPath, config);
     const commands = await openCommands({ requireGpu });
     const scores = await scoreEpisodes(commands, createParameters(commands, config, weights_W), {
@@ -67,6 +68,7 @@ export const command = defineCommand({
       ["mean log-prob", inNats(document.meanLogp)],
       ["mean entropy", inNats(document.meanEntropy)],
       ["adapter", document.adapter],
+      ...unverifiedRows([{ path: checkpoint, isVerified }, batch]),
       ["wrote", `${shapes.join(", ")} to ${out}`],
     ]).join("\n");
     return { document, text };

@@ -14,6 +14,8 @@ import { readTensorFile } from "../files/tensor_file.ts";
 export interface BatchFile extends LossGrids {
   /** What error sentences call it. */
   readonly path: string;
+  /** True where its SHA-256 was right, false where it bears none. */
+  readonly isVerified: boolean;
   /** B. */
   readonly episodeCount: number;
   /** T. */
@@ -73,6 +75,7 @@ export function readBatchFile(path: string, { vocabSize }: { vocabSize: number }
   const length_B = Array.from({ length: B }, (_, b) => countPrefix(owner_BT, b, frame));
   return {
     path,
+    isVerified: file.isVerified,
     episodeCount: B,
     columnCount: T,
     ids_BT,

@@ -6,6 +6,8 @@ import { UserError } from "../core/errors.ts";
 import { type Tuning, TUNING_CANDIDATES } from "../gpu/tuning.ts";
 import { writeFileAtomic } from "../files/atomic_file.ts";
 import { asUserError } from "../files/file_error.ts";
+import { exists } from "../files/paths.ts";
+import { MAX_JSON_BYTES, readText } from "../files/read_file.ts";
 
 const entrySchema = z.object({
   adapter: z.string(),
@@ -54,13 +56,8 @@ function candidateOf(entry: Entry): Tuning | undefined {
 
 /** @throws {UserError} When the file cannot be read or holds something else. */
 function readEntries(path: string): readonly Entry[] {
-  let text: string;
-  try {
-    text = Deno.readTextFileSync(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return [];
-    throw asUserError(error, `Cannot read ${path}`);
-  }
+  if (!exists(path)) return [];
+  const text = readText(path, { maxBytes: MAX_JSON_BYTES });
   try {
     return fileSchema.parse(JSON.parse(text)).layouts;
   } catch {

@@ -186,7 +186,7 @@ Deno.test("agentrl score refuses bad batches and checkpoints with one sentence a
     [
       "a text instead of a batch",
       (f) => ({ batch: write(f, "ids,owner\n1,2\n3,4\n") }),
-      /it is no safetensors file/,
+      /it is not a safetensors file/,
     ],
     [
       "a truncated checkpoint",

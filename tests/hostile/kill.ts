@@ -26,6 +26,8 @@ export interface Tally {
   leftovers: number;
   /** Ended otherwise than by the kill, or by a sentence with exit code 4. */
   traces: number;
+  /** False where the time was up before the last one. */
+  isComplete: boolean;
   /** Where something went wrong. */
   readonly notes: string[];
 }
@@ -38,7 +40,14 @@ export interface Yardstick {
   readonly result: TrainingResult;
 }
 
-const newTally = (): Tally => ({ tried: 0, different: 0, leftovers: 0, traces: 0, notes: [] });
+const newTally = (): Tally => ({
+  tried: 0,
+  different: 0,
+  leftovers: 0,
+  traces: 0,
+  isComplete: true,
+  notes: [],
+});
 
 /** Makes the run that is left alone. */
 export async function makeYardstick(commands: Commands, folder: string): Promise<Yardstick> {
@@ -124,7 +133,11 @@ export async function faultEverywhere(yardstick: Yardstick, plan: FaultPlan): Pr
   const { kind, fromNothing, stride, isTimeUp = () => false } = plan;
   const { commands, folder } = yardstick;
   const tally = newTally();
-  for (let at = 0; !isTimeUp(); at += stride) {
+  for (let at = 0;; at += stride) {
+    if (isTimeUp()) {
+      tally.isComplete = false;
+      break;
+    }
     const path = `${folder}/fault-${at}`;
     if (!fromNothing) copyStart(yardstick.path, path);
     const settings = smallSettings(STEPS, SETS);
@@ -172,7 +185,11 @@ export async function killTwice(
     await resumeRun(commands, { path: `${folder}/counted`, ignoreChecks: true });
   }, { at: Infinity, kind: "kill before" });
   Deno.removeSync(`${folder}/counted`, { recursive: true });
-  for (let i = 0; i < count && !isTimeUp(); i++) {
+  for (let i = 0; i < count; i++) {
+    if (isTimeUp()) {
+      tally.isComplete = false;
+      break;
+    }
     const path = `${folder}/twice-${i}`;
     copyStart(yardstick.path, path);
     const places = [random(), random()].map((share) => Math.floor(share * operations));
@@ -197,7 +214,11 @@ export async function killChildren(
   const { count, random, isTimeUp = () => false } = options;
   const tally = newTally();
   const sets = [...SMALL_SETS, ...SETS, `steps=${STEPS}`].flatMap((set) => ["--set", set]);
-  for (let i = 0; i < count && !isTimeUp(); i++) {
+  for (let i = 0; i < count; i++) {
+    if (isTimeUp()) {
+      tally.isComplete = false;
+      break;
+    }
     const path = `${yardstick.folder}/child-${i}`;
     const isResumed = i % 3 > 0;
     if (isResumed) copyStart(yardstick.path, path);
@@ -219,8 +240,8 @@ export async function killChildren(
 
 /** A row of the printed table. */
 export function tallyRow(name: string, tally: Tally): string {
-  const { tried, different, leftovers, traces } = tally;
-  return `| ${name.padEnd(44)} | ${
+  const { tried, different, leftovers, traces, isComplete } = tally;
+  return `| ${(isComplete ? name : `${name} (time up)`).padEnd(44)} | ${
     [tried, different, leftovers, traces].map((count) => String(count).padStart(9)).join(" | ")
   } |`;
 }
@@ -254,9 +275,9 @@ async function main(args: readonly string[]): Promise<number> {
   };
   for (const kind of ["kill before", "kill within", "ENOSPC", "EIO"] as const) {
     for (const fromNothing of [false, true]) {
-      const where = fromNothing ? "from the start on" : "from the first step on";
+      const where = fromNothing ? "of the start" : "of the steps";
       const plan = { kind, fromNothing, stride: 1, isTimeUp: timeOfSection() };
-      show(`${kind}, every operation ${where}`, await faultEverywhere(yardstick, plan));
+      show(`${kind} at every operation ${where}`, await faultEverywhere(yardstick, plan));
     }
   }
   const twice = { count: 100, random, isTimeUp: timeOfSection() };
