@@ -89,7 +89,9 @@ function chooseRun(runs: readonly string[], { name, run }: { name: string; run?:
   const [only] = runs;
   if (run === undefined && runs.length === 1) return only;
   if (run !== undefined && runs.includes(run)) return run;
-  const found = run === undefined ? `it holds ${runs.length} runs` : `it has no run "${run}"`;
+  const found = run === undefined
+    ? `it holds ${runs.length} runs`
+    : `it has no run ${JSON.stringify(run)}`;
   throw new UserError(
     `Cannot read ${name}: ${found}; choose one with --run NAME: ${listNames(runs)}`,
   );
@@ -112,7 +114,7 @@ function planPanel(
   const stepColumn = named >= 0 ? named : header.findIndex((_, index) => isOwnStep(index));
   if (stepColumn < 0) {
     throw new UserError(
-      `Cannot read ${input.name}: its x axis is "${header[0]}" and no step; ` +
+      `Cannot read ${input.name}: its x axis is ${JSON.stringify(header[0])} and no step; ` +
         "set the panel's x axis to Step and export it again, or say --map COLUMN=step",
     );
   }

@@ -1,5 +1,6 @@
 /** Tables with a row a step, whatever they are written in: which column counts the steps, which keys the others are. */
 import { UserError } from "../core/errors.ts";
+import { escapeControls } from "../core/sentence.ts";
 import { parseCell } from "./cell.ts";
 import { STEP_KEYS } from "./step_key.ts";
 import type { LogEntry, RunLogBuilder } from "./run_log_builder.ts";
@@ -28,7 +29,7 @@ export function findStepColumn(names: readonly string[], stepKey?: string): numb
 
 /** Names for a sentence: the first few of many. */
 export function listNames(names: readonly string[]): string {
-  const shown = names.slice(0, 8).map((name) => name.slice(0, 60)).join(", ");
+  const shown = names.slice(0, 8).map((name) => escapeControls(name.slice(0, 60))).join(", ");
   return names.length > 8 ? `${shown} and ${names.length - 8} more` : shown;
 }
 
