@@ -188,10 +188,10 @@ export type {
   CheckableTrainer,
   CheckedEpisode,
   CheckedUpdate,
+  CheckLack,
   CheckResult,
-  Lack as CheckLack,
+  CheckVerdict,
   LossInputs,
-  Verdict as CheckVerdict,
 } from "./src/diagnose/invariant.ts";
 export { checkInvariants, violated } from "./src/diagnose/invariants.ts";
 export { type CheckRequest, runChecks } from "./src/faults/trainer_checks.ts";

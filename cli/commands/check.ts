@@ -7,7 +7,8 @@ import {
   faultyStages,
   MATRIX_FAULTS,
 } from "../../src/faults/faults.ts";
-import type { CheckResult, Verdict } from "../../src/diagnose/invariant.ts";
+import type { FaultChecks, MatrixData } from "../../src/diagnose/check_schema.ts";
+import { VERDICT_MARKS } from "../../src/diagnose/invariant.ts";
 import { violated } from "../../src/diagnose/invariants.ts";
 import { runChecks } from "../../src/faults/trainer_checks.ts";
 import type { Commands } from "../../src/gpu/commands.ts";
@@ -27,18 +28,6 @@ const ALGORITHM_NAMES = Object.keys(ALGORITHMS) as AlgorithmName[];
 
 /** With a KL term, so that check 9 has something to look at. */
 const KL_COEF = 0.1;
-
-/** The verdicts for one fault, or for none. */
-interface FaultChecks {
-  readonly bug: FaultName | "none";
-  readonly checks: readonly CheckResult[];
-}
-
-const SHORT: Readonly<Record<Verdict, string>> = {
-  holds: "ok",
-  violated: "FAIL",
-  "not-applicable": "-",
-};
 
 function describeChecks({ bug, checks }: FaultChecks): string {
   const table = formatColumns(
@@ -70,7 +59,7 @@ function describeMatrix(title: string, rows: readonly FaultChecks[]): string {
     ["fault", ...ids, "caught by"],
     rows.map(({ bug, checks }) => [
       bug,
-      ...checks.map(({ verdict }) => SHORT[verdict]),
+      ...checks.map(({ verdict }) => VERDICT_MARKS[verdict]),
       violated(checks).map(({ id }) => id).join(" ") || "none",
     ]),
   );
@@ -118,7 +107,7 @@ function matrixOutcome(all: readonly FaultChecks[]): Outcome {
     ...legend,
   ].join("\n");
   const isSound = violated(rows[0]?.checks ?? []).length === 0;
-  return { document: { rows, further }, text, exitCode: isSound ? 0 : 1 };
+  return { document: { rows, further } satisfies MatrixData, text, exitCode: isSound ? 0 : 1 };
 }
 
 /** The command `check`. */
@@ -153,7 +142,7 @@ export const command = defineCommand({
     const agent = await agentOf(checkpoint, { commands, gym });
     const rows = await checkAll(faults, { commands, agent, configOf });
     if (matrix) return matrixOutcome(rows);
-    const [row = { bug: "none", checks: [] }] = rows;
+    const [row = { bug: "none", checks: [] } satisfies FaultChecks] = rows;
     return {
       document: row,
       text: describeChecks(row),

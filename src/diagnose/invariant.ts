@@ -80,11 +80,28 @@ export interface Evidence {
   readonly movement: number;
 }
 
-/** What an invariant says. */
-export type Verdict = "holds" | "violated" | "not-applicable";
+/**
+ * What an invariant says. `not-applicable`: the setting, or this batch, has none of what it compares. `not-checkable`: the
+ * trainer or the record does not tell what it needs.
+ */
+export const CHECK_VERDICTS = ["holds", "violated", "not-applicable", "not-checkable"] as const;
 
-/** What a check that is not applicable lacks: the `setting` has none in any batch, or this `batch` has none. */
-export type Lack = "setting" | "batch";
+/** What an invariant says. */
+export type CheckVerdict = typeof CHECK_VERDICTS[number];
+
+/** Verdicts in the cells of a table of text. */
+export const VERDICT_MARKS = {
+  holds: "ok",
+  violated: "FAIL",
+  "not-applicable": "-",
+  "not-checkable": "?",
+} as const satisfies Record<CheckVerdict, string>;
+
+/** Where a check that is not applicable lacks its object: the `setting` has none in any batch, or this `batch` has none. */
+export const CHECK_LACKS = ["setting", "batch"] as const;
+
+/** Where a check that is not applicable lacks its object. */
+export type CheckLack = typeof CHECK_LACKS[number];
 
 /** The result of one check. */
 export interface CheckResult {
@@ -92,7 +109,7 @@ export interface CheckResult {
   readonly id: number;
   /** The identity that must hold. */
   readonly name: string;
-  /** What was measured; null where the check is not applicable. */
+  /** What was measured; null where there is no number. */
   readonly value: number | null;
   /** How the value must stand to the bound. */
   readonly relation: "<=" | ">";
@@ -101,17 +118,17 @@ export interface CheckResult {
   /** Where the bound comes from. */
   readonly boundReason: string;
   /** Whether it holds. */
-  readonly verdict: Verdict;
+  readonly verdict: CheckVerdict;
   /** What the value is, or why there is none. */
   readonly reason: string;
   /** Where the reason lies; only with `not-applicable`. */
-  readonly lack?: Lack;
+  readonly lack?: CheckLack | undefined;
 }
 
 /** A measured value and what it is, or why the check cannot be made. */
 export type Measured =
   | { readonly value: number; readonly reason: string }
-  | { readonly notApplicable: string; readonly lack: Lack };
+  | { readonly notApplicable: string; readonly lack: CheckLack };
 
 /** One invariant. */
 export interface Invariant {

@@ -7,7 +7,8 @@ import {
   FURTHER_FAULTS,
   MATRIX_FAULTS,
 } from "../faults/faults.ts";
-import type { CheckResult, Verdict } from "../diagnose/invariant.ts";
+import type { LabMatrixData } from "../diagnose/check_schema.ts";
+import { VERDICT_MARKS } from "../diagnose/invariant.ts";
 import { violated } from "../diagnose/invariants.ts";
 import { resolveConfig } from "../rl/config.ts";
 import { checkTrainer, debugBaseAgent } from "./debug_runs.ts";
@@ -30,18 +31,7 @@ const BEYOND: Readonly<Partial<Record<keyof typeof TUTORIAL, readonly number[]>>
   entropy_sign: [10],
 };
 
-const SHORT: Readonly<Record<Verdict, string>> = {
-  holds: "ok",
-  violated: "FAIL",
-  "not-applicable": "-",
-};
-
-interface MatrixRow {
-  readonly fault: string;
-  readonly checks: readonly CheckResult[];
-  /** Ids of the violated ones. */
-  readonly caughtBy: readonly number[];
-}
+type MatrixRow = LabMatrixData["rows"][number];
 
 async function checkFaults(
   context: LabContext,
@@ -64,7 +54,9 @@ function matrixTable(title: string, rows: readonly MatrixRow[]): ResultTable {
   return {
     title,
     columns: ["fault", ...(rows[0]?.checks ?? []).map(({ id }) => String(id))],
-    rows: rows.map(({ fault, checks }) => [fault, ...checks.map(({ verdict }) => SHORT[verdict])]),
+    rows: rows.map((
+      { fault, checks },
+    ) => [fault, ...checks.map(({ verdict }) => VERDICT_MARKS[verdict])]),
   };
 }
 
@@ -102,7 +94,7 @@ export const MATRIX: Experiment = {
           holds: caughtBy.join() === expected.join(),
         };
       }),
-      data: { rows: all },
+      data: { rows: all } satisfies LabMatrixData,
     };
   },
 };

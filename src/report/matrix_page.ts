@@ -1,41 +1,15 @@
 /** The matrix of invariants (Figure 18.2): which check catches which fault, with the measured value in each cell. */
-import { z } from "zod";
+import { labMatrixSchema, type MatrixData } from "../diagnose/check_schema.ts";
+import type { CheckVerdict } from "../diagnose/invariant.ts";
 import { MATRIX_FAULTS } from "../faults/faults.ts";
 import type { Section } from "./document.ts";
 import { formatBound, formatNumber } from "./format.ts";
 import { type Html, html, NOTHING } from "./html.ts";
 import { columnsOf, dataTable } from "./tables.ts";
 
-const checkSchema = z.object({
-  id: z.int(),
-  name: z.string(),
-  value: z.number().nullable(),
-  relation: z.string().default(""),
-  bound: z.number(),
-  boundReason: z.string().default(""),
-  verdict: z.enum(["holds", "violated", "not-applicable"]),
-  reason: z.string().default(""),
-});
-
-const rowSchema = z.object({ bug: z.string(), checks: z.array(checkSchema) });
-
-/** The document of `agentrl check --matrix --json`. */
-export const matrixSchema = z.object({
-  rows: z.array(rowSchema).min(1),
-  further: z.array(rowSchema).default([]),
-});
-
-/** The verdicts for every fault. */
-export type MatrixData = z.infer<typeof matrixSchema>;
-
-/** What the lab's experiment `matrix` keeps: all faults in one list. */
-const labSchema = z.object({
-  rows: z.array(z.object({ fault: z.string(), checks: z.array(checkSchema) })).min(1),
-});
-
 /** The matrix in the data of the lab's experiment; undefined where they hold none. */
 export function matrixOfLab(data: unknown): MatrixData | undefined {
-  const result = labSchema.safeParse(data);
+  const result = labMatrixSchema.safeParse(data);
   if (!result.success) return undefined;
   const all = result.data.rows.map(({ fault, checks }) => ({ bug: fault, checks }));
   const ofTutorial: ReadonlySet<string> = new Set(["none", ...MATRIX_FAULTS]);
@@ -48,7 +22,12 @@ export function matrixOfLab(data: unknown): MatrixData | undefined {
 type Row = MatrixData["rows"][number];
 type Check = Row["checks"][number];
 
-const SIGNS = { holds: "✓", violated: "✗", "not-applicable": "–" } as const;
+const SIGNS = {
+  holds: "✓",
+  violated: "✗",
+  "not-applicable": "–",
+  "not-checkable": "?",
+} as const satisfies Record<CheckVerdict, string>;
 
 function cell({ verdict, value, relation, bound, boundReason, reason, name }: Check): Html {
   const more = `${name}: ${reason}; bound ${formatBound(relation, bound)} (${boundReason})`;
@@ -85,7 +64,7 @@ export function matrixPage({ rows, further }: MatrixData): Section {
     title: "Matrix of invariants",
     body: html`
       <p>Each row is the trainer with one fault, checked on 64 episodes before any training. A cell holds the measured value;
-      its bound and where the bound comes from show on hover and focus (arrow keys move between cells). ✓ holds, ✗ violated, – not applicable.</p>
+      its bound and where the bound comes from show on hover and focus (arrow keys move between cells). ✓ holds, ✗ violated, – not applicable, ? not checkable.</p>
       ${table("The faults of the tutorial", rows)}
       ${table("Further faults, and configurations that run correct code", further)}
       <p

@@ -2,7 +2,7 @@
 import type { LabRecord } from "../lab/lab.ts";
 import type { FaultsData } from "./faults_data.ts";
 import type { LogData } from "./log_data.ts";
-import type { MatrixData } from "./matrix_page.ts";
+import type { MatrixData } from "../diagnose/check_schema.ts";
 import type { RunData } from "./run_data.ts";
 import type { BenchData } from "./speed_page.ts";
 

@@ -1,5 +1,5 @@
 /** Small parts of pages: tables, facts, verdicts. */
-import type { Verdict } from "../diagnose/invariant.ts";
+import type { CheckVerdict } from "../diagnose/invariant.ts";
 import type { Cell } from "../lab/experiment.ts";
 import { formatCell } from "./format.ts";
 import { type Html, html, NOTHING, type Part } from "./html.ts";
@@ -72,11 +72,12 @@ const SIGNS = {
   holds: "✓ holds",
   violated: "✗ violated",
   "not-applicable": "– not applicable",
+  "not-checkable": "? not checkable",
   missed: "✗ missed",
-} as const satisfies Record<Verdict | "missed", string>;
+} as const satisfies Record<CheckVerdict | "missed", string>;
 
 /** A verdict by sign, word and colour. */
-export function verdictMark(verdict: Verdict | "missed"): Html {
+export function verdictMark(verdict: CheckVerdict | "missed"): Html {
   return html`<span class="${verdict}">${SIGNS[verdict]}</span>`;
 }
 

@@ -1,21 +1,13 @@
 /** checks.json: the verdicts of the invariants before a run's first step. */
 import { z } from "zod";
 import { requireSchema } from "../core/schema.ts";
+import { checkSchema } from "../diagnose/check_schema.ts";
 import type { CheckResult } from "../diagnose/invariant.ts";
 import { readJson, writeJson } from "../files/json.ts";
 
+/** A file of ours: its keys are written with underscores. */
 const checksSchema = z.object({
-  checks: z.array(z.object({
-    id: z.int().min(1),
-    name: z.string(),
-    value: z.number().nullable(),
-    relation: z.enum(["<=", ">"]),
-    bound: z.number(),
-    bound_reason: z.string(),
-    verdict: z.enum(["holds", "violated", "not-applicable"]),
-    reason: z.string(),
-    lack: z.enum(["setting", "batch"]).optional(),
-  })),
+  checks: z.array(checkSchema.omit({ boundReason: true }).extend({ bound_reason: z.string() })),
 });
 
 /**

@@ -1,6 +1,7 @@
 /** Tests of src/diagnose/invariants.ts on a toy trainer: the library needs no GPU, and each check can fail. */
 import { assert, assertEquals } from "@std/assert";
 import type { CheckableTrainer, CheckedUpdate, LossInputs } from "../../src/diagnose/invariant.ts";
+import { checkSchema } from "../../src/diagnose/check_schema.ts";
 import { checkInvariants, violated } from "../../src/diagnose/invariants.ts";
 
 /** Four episodes of two problems; positions 1 and 2 are the policy's, 3 the tool's. */
@@ -252,4 +253,24 @@ Deno.test("checkInvariants() judges batches of one episode, one token, and group
     await lacking(empty),
     ["4 setting", "5 batch", "7 batch", "8 batch", "9 batch", "11 setting"],
   );
+});
+
+Deno.test("checkSchema takes every verdict as a document has it, and no other word", async () => {
+  const verdicts = [
+    ...await checkInvariants(toyTrainer({
+      trainer: { groupId_B: undefined, stepsPerUpdate: 1 },
+      inputs: () => ({ loss: NaN }),
+    })),
+    ...await checkInvariants(toyTrainer({ update: { logp_BC: grid(() => -1 + 1e-6) } })),
+  ];
+  const words = new Set(verdicts.map(({ verdict, lack = "" }) => `${verdict} ${lack}`.trim()));
+  assertEquals(
+    words,
+    new Set(["holds", "violated", "not-applicable setting", "not-applicable batch"]),
+  );
+  for (const result of verdicts) {
+    const document = JSON.parse(JSON.stringify(result));
+    assertEquals(checkSchema.parse(document), document);
+  }
+  assert(!checkSchema.safeParse({ ...verdicts[0], verdict: "fine" }).success);
 });

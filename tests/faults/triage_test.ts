@@ -4,7 +4,7 @@ import { UserError } from "../../src/core/errors.ts";
 import { FAULT_NAMES, type FaultName } from "../../src/faults/faults.ts";
 import { HEALTHY_REFERENCE_FILE, healthyReference } from "../../src/faults/healthy_reference.ts";
 import { INVARIANTS } from "../../src/diagnose/invariant_list.ts";
-import type { Verdict } from "../../src/diagnose/invariant.ts";
+import type { CheckVerdict } from "../../src/diagnose/invariant.ts";
 import { triageMetrics } from "../../src/faults/run_metrics.ts";
 import { metricSeries } from "../../src/diagnose/metric_series.ts";
 import { type RecordedCheck, triage, type TriageReport } from "../../src/faults/triage.ts";
@@ -28,7 +28,7 @@ function altered(changes: Readonly<Record<string, (value: number, step: number) 
 }
 
 /** All invariants hold, but for some verdicts. */
-function verdicts(others: Readonly<Record<number, Verdict>> = {}): RecordedCheck[] {
+function verdicts(others: Readonly<Record<number, CheckVerdict>> = {}): RecordedCheck[] {
   return INVARIANTS.map(({ id, name }) => ({
     id,
     name,

@@ -5,6 +5,7 @@
 import { CATALOGUE_NAMES, type CatalogueName } from "../../src/faults/catalogue.ts";
 import type { MetricName } from "../../src/rl/metrics.ts";
 import { DEBUG_BASE } from "../../src/faults/debug_base.ts";
+import type { FaultChecks, MatrixData } from "../../src/diagnose/check_schema.ts";
 import type { CheckResult } from "../../src/diagnose/invariant.ts";
 import type { RunSummary } from "../../src/rl/run_summary.ts";
 import type { SignatureResult } from "../../src/faults/signatures.ts";
@@ -14,11 +15,6 @@ interface Summary {
   readonly seed: number;
   readonly runs: Readonly<Record<string, RunSummary & { readonly weightsHash: string }>>;
   readonly signatures: readonly SignatureResult[];
-}
-
-interface MatrixRow {
-  readonly bug: string;
-  readonly checks: readonly CheckResult[];
 }
 
 /** What the PyTorch peer measured with training seed 0 (seeds 1, 2 in brackets). */
@@ -80,13 +76,13 @@ function runTable({ runs }: Summary): string {
   return markdownTable(["run", ...SHOWN, "held-out", "weights"], rows);
 }
 
-function matrixTable(rows: readonly MatrixRow[]): string {
+function matrixTable(rows: readonly FaultChecks[]): string {
   const ids = rows[0].checks.map(({ id }) => String(id));
   const cells = ({ value, verdict }: CheckResult) =>
     `${verdict === "holds" ? "ok" : verdict === "violated" ? "**FAIL**" : "n/a"} ${
       value === null ? "" : Number(value.toPrecision(2))
     }`.trim();
-  const caught = ({ checks }: MatrixRow) =>
+  const caught = ({ checks }: FaultChecks) =>
     checks.filter(({ verdict }) => verdict === "violated").map(({ id }) => id).join(", ") || "none";
   return markdownTable(
     ["fault", ...ids, "caught by"],
@@ -123,7 +119,7 @@ function healthySentence(all: readonly Summary[]): string {
 const [matrixPath, ...summaryPaths] = Deno.args;
 const all: Summary[] = summaryPaths.map((path) => JSON.parse(Deno.readTextFileSync(path)));
 const summaries = all.filter(({ runs }) => Object.hasOwn(runs, "mask_shift"));
-const matrix: { readonly rows: MatrixRow[]; readonly further: MatrixRow[] } = JSON.parse(
+const matrix: MatrixData = JSON.parse(
   Deno.readTextFileSync(matrixPath),
 );
 const names = matrix.rows[0].checks.map(({ id, name }) => `${id} ${name}`).join(" · ");

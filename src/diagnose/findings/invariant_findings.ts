@@ -8,6 +8,7 @@ const CLASSES = {
   violated: "violated",
   holds: "holds",
   "not-applicable": "not-checkable",
+  "not-checkable": "not-checkable",
 } as const satisfies Record<CheckResult["verdict"], FindingClass>;
 
 /** A verdict, as a file may have it that is older than some of its parts. */

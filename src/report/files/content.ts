@@ -1,12 +1,13 @@
 /** Recognises what lies at each path of a report: runs of ours and of others, the catalogue, experiments, the matrix, timings. */
 import { UserError } from "../../core/errors.ts";
+import { matrixSchema } from "../../diagnose/check_schema.ts";
 import { isOwnRun } from "../../files/own_run.ts";
 import { infoOf, isFolder, namesIn } from "../../files/paths.ts";
 import { readText } from "../../files/read_file.ts";
 import { readLabRecord } from "../../lab/lab.ts";
 import { faultsOfLab } from "../faults_data.ts";
 import type { LogData } from "../log_data.ts";
-import { matrixOfLab, matrixSchema } from "../matrix_page.ts";
+import { matrixOfLab } from "../matrix_page.ts";
 import { EMPTY_CONTENT, type ReportContent } from "../report_content.ts";
 import { benchSchema } from "../speed_page.ts";
 import { isFaultsFolder, readFaults } from "./faults.ts";
