@@ -4,6 +4,7 @@ import type { Finding, FindingClass } from "../src/diagnose/finding.ts";
 import { say } from "../src/diagnose/findings/curve.ts";
 import { firstToAct } from "../src/diagnose/findings/order.ts";
 import type { RunView } from "../src/producers/run_view.ts";
+import { resemblances } from "../src/producers/suggest.ts";
 
 /** How a text is laid out. */
 export interface Layout {
@@ -120,24 +121,43 @@ function sourceLine({ log, producer, era, steps }: RunView, { columns }: Layout)
   return `${shortPath(source.path, room)}: ${rest}`;
 }
 
-function describeFirst(findings: readonly Finding[], layout: Layout): string[] {
-  const { columns } = layout;
-  const first = firstToAct(findings);
-  if (first === undefined) {
-    const [only] = findings.filter(({ id }) => id === "not_rl");
-    if (only) return wrap(only.sentence, { columns, indent: 0 });
-    return wrap("First: nothing to do. No rule found a fault in what this log holds.", {
-      columns,
-      indent: 0,
-    });
+/** What stands in the place of a thing to do where no finding asks for one. */
+function nothingToDo({ understood, log }: RunView, findings: readonly Finding[]): string {
+  const plain = findings.find(({ id }) => id === "not_rl" || id === "too_little");
+  if (plain) return plain.id === "not_rl" ? plain.sentence : `First: ${plain.sentence}`;
+  if (understood.length === 0) {
+    const [key = "score"] = log.columns.keys();
+    return `First: no key has a name that is known here. Say what they are, such as --map ${key}=reward.`;
   }
-  const isGrave = first.class === "violated" || first.class === "suspect";
-  const action = first.next ?? first.sentence;
-  const text = isGrave
+  return "First: nothing to do. No rule found a fault in what this log holds.";
+}
+
+function describeFirst(view: RunView, findings: readonly Finding[], layout: Layout): string[] {
+  const first = firstToAct(findings);
+  const isGrave = first?.class === "violated" || first?.class === "suspect";
+  const action = first?.next ?? first?.sentence;
+  const text = first === undefined || action === undefined || first.id === "too_little"
+    ? nothingToDo(view, findings)
+    : isGrave
     ? `First (${first.id}): ${action}`
     : `First: nothing is wrong by this log. Worth doing (${first.id}): ${action}`;
-  const [line, ...rest] = wrap(text, { columns, indent: 0 });
+  const [line, ...rest] = wrap(text, { columns: layout.columns, indent: 0 });
   return [styled(line, "bold", layout), ...rest];
+}
+
+/** Keys that may be metrics under another name; few of them, unless everything is asked for. */
+function describeNames(view: RunView, layout: Layout): string[] {
+  const lacksReward = view.all("reward").length === 0;
+  const alike = layout.all || lacksReward ? resemblances(view) : [];
+  if (alike.length === 0) return [];
+  const shown = layout.all ? alike : alike.slice(0, 5);
+  return [
+    "",
+    "Keys that may be metrics under another name",
+    ...shown.flatMap(({ key, name }) =>
+      wrap(`--map ${key}=${name}`, { columns: layout.columns, indent: 2 })
+    ),
+  ];
 }
 
 /** What `--all` adds: what the log holds besides, and what is known of the settings. */
@@ -176,7 +196,7 @@ export function findingsText(
   findings: readonly Finding[],
   layout: Layout,
 ): string {
-  const lines = [sourceLine(view, layout), ...describeFirst(findings, layout)];
+  const lines = [sourceLine(view, layout), ...describeFirst(view, findings, layout)];
   for (const [kind, when] of SHOWN) {
     const own = findings.filter((finding) => finding.class === kind && finding.id !== "not_rl");
     if (own.length === 0 || (when === "all" && !layout.all)) continue;
@@ -189,6 +209,7 @@ export function findingsText(
         : own.flatMap((finding) => describeFinding(finding, layout))),
     );
   }
+  lines.push(...describeNames(view, layout));
   if (layout.all) lines.push(...describeRest(view, layout));
   return lines.join("\n");
 }

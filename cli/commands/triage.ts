@@ -6,6 +6,7 @@ import { firstToAct } from "../../src/diagnose/findings/order.ts";
 import { isOwnRun } from "../../src/files/own_run.ts";
 import { terminalColumns } from "../../src/files/terminal.ts";
 import type { RunView } from "../../src/producers/run_view.ts";
+import { resemblances } from "../../src/producers/suggest.ts";
 import { defineCommand, type Outcome } from "../command.ts";
 import { findingsText } from "../findings_text.ts";
 import type { FlagValues } from "../flags.ts";
@@ -55,6 +56,7 @@ function documentOf(view: RunView, findings: readonly Finding[]) {
       ignored: source.ignored,
     },
     settings,
+    suggestions: resemblances(view),
     first: firstToAct(findings)?.id ?? null,
     findings,
   };

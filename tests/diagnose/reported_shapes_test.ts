@@ -112,7 +112,7 @@ Deno.test("of two equal zeros one is expected and the other is not, by the updat
   assertEquals(graveIds(unknown), []);
   assertMatch(
     unknown.find(({ id }) => id === "zero_clip_expected")!.sentence,
-    /With several updates a batch it would be suspect/,
+    /With more it would be suspect/,
   );
 });
 

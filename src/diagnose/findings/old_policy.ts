@@ -49,9 +49,8 @@ function trivialRatios(context: Context): readonly Finding[] {
       ...common,
       id: "zero_clip_expected",
       class: "expected",
-      sentence:
-        `${rows}, as it is by construction where each batch is used for one update (${name}). ` +
-        "With several updates a batch it would be suspect: the old log-probs would be computed anew for each.",
+      sentence: `${rows}: by construction where each batch is used for one update (${name}). ` +
+        "With more it would be suspect: old log-probs that are computed anew for each.",
       next: "Where each batch is used more than once, say so with --updates-per-batch.",
     }];
   }

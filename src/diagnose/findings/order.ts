@@ -38,7 +38,6 @@ const CONSEQUENCES: Readonly<Record<string, readonly string[]>> = {
     "kl_runaway",
     "best_then_worse",
     "joint_spike",
-    "gradient_spike",
     "reference_is_not_start",
     "length_runaway",
     "length_collapse",
@@ -115,6 +114,7 @@ function cutsAll(finding: Finding): boolean {
 /** Whether a finding can have brought about another: as a cause by its kind, and not begun after it. */
 function brings(cause: Finding, effect: Finding): boolean {
   if (cause === effect || !isGrave(cause)) return false;
+  if (!isGrave(effect) && effect.class !== "note") return false;
   if (!CONSEQUENCES[cause.id]?.includes(effect.id)) return false;
   // Two that can bring about each other: the earlier in the list of causes does, unless all answers are cut.
   const mutual = CONSEQUENCES[effect.id]?.includes(cause.id) === true && isGrave(effect);

@@ -65,10 +65,9 @@ function distance({ series: { definition } }: Curve, value: number): number {
 }
 
 function nextStep(context: Context): string {
-  const sync = context.view.producer?.knobs.weightSync;
-  const correction = context.view.producer?.knobs.samplerCorrection;
-  return "Score one batch of the sampler with the trainer before any update: the same tokens, temperature 1 or the same " +
-    `on both sides, the same weights${sync ? ` (${sync})` : ""}.${
+  const { weightSync: sync, samplerCorrection: correction } = context.view.producer?.knobs ?? {};
+  return "Before any update, score one sampled batch with the trainer: same tokens, same temperature and top-p, same weights?" +
+    `${sync ? ` Weights reach the sampler by ${sync}.` : ""}${
       correction ? ` Until it is found, ${correction} limits the damage.` : ""
     }`;
 }
