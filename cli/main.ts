@@ -98,42 +98,12 @@ function jsonLine(document: unknown): string {
   return escapeControls(JSON.stringify(document));
 }
 
-/** What a command's module brings with it comes from Deno's cache, at the first start from the npm registry. */
-const NPM_WAIT_MS = 10_000;
-
-/**
- * Loads a command.
- *
- * @throws {UserError} When a package is neither in Deno's cache nor to be had.
- */
-async function loadCommand(name: string): Promise<Command> {
-  const entry = COMMANDS[name];
-  if (entry === undefined) throw new UserError("the command is not registered");
-  const timer = setTimeout(() => {
-    remark(`agentrl ${name}: waiting for the npm registry, which sends what Deno's cache lacks\n`);
-  }, NPM_WAIT_MS);
-  try {
-    return (await entry.load()).command;
-  } catch (error) {
-    // Deno has no class for this: "Failed caching npm package 'zod@4.6.7'", then the reasons, one a line.
-    if (!(error instanceof TypeError && /\bnpm package\b/.test(error.message))) throw error;
-    const [what = "", why = ""] = error.message.split("\n");
-    throw new UserError(
-      `Cannot start: ${what} (${
-        why.replace(/^\s*0: /, "")
-      }): the first start needs the npm registry ` +
-        "and a folder for Deno's cache that can be written (DENO_DIR)",
-      4,
-    );
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 /** Runs one command. @returns The exit code. */
 async function runCommand(args: readonly string[], calledAs: string): Promise<number> {
   const [name = "", ...rest] = args;
-  const command = await loadCommand(name);
+  const entry = COMMANDS[name];
+  if (entry === undefined) throw new UserError("the command is not registered");
+  const { command } = await entry.load();
   const { flags, positionals } = parseFlags(rest, flagsOf(command));
   if (flags.help === true) return print(helpOf(name, command), { calledAs });
   checkPositionals(positionals, command.positionals);
@@ -141,6 +111,20 @@ async function runCommand(args: readonly string[], calledAs: string): Promise<nu
   return flags.json === true
     ? print(jsonLine(document), { calledAs: OWN_NAME, exitCode })
     : print(isStyled ? text : escapeLines(text), { calledAs, exitCode });
+}
+
+/** A package that is neither in Deno's cache nor to be had, as a sentence; other errors as they are. */
+function asMissingPackage(error: unknown): unknown {
+  // Deno has no class for this: "Failed caching npm package 'zod@4.6.7'", then the reasons, one a line.
+  if (!(error instanceof TypeError && /\bnpm package\b/.test(error.message))) return error;
+  const [what = "", why = ""] = error.message.split("\n");
+  return new UserError(
+    `Cannot start: ${what} (${
+      why.replace(/^\s*0: /, "")
+    }): the first start needs the npm registry ` +
+      "and a folder for Deno's cache that can be written (DENO_DIR)",
+    4,
+  );
 }
 
 function reportError(where: string, { error, calledAs }: { error: unknown; calledAs: string }) {
@@ -189,7 +173,7 @@ export async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     const [name = ""] = rest;
     const where = Object.hasOwn(COMMANDS, name) ? `agentrl ${name}` : "agentrl";
-    return reportError(where, { error, calledAs });
+    return reportError(where, { error: asMissingPackage(error), calledAs });
   }
 }
 

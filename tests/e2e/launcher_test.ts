@@ -100,11 +100,7 @@ Deno.test("agentrl prints hints, errors and results with its name as it was call
     const call = (args: readonly string[]) => run(args, { launcher: called });
     assertStringIncludes((await call(["--help"])).stdout, `\nUsage: ${called} COMMAND [flags]\n`);
     assertStringIncludes((await call([])).stderr, `\n${called} COMMAND --help explains`);
-    // A row whose ratio is off, so that triage has something to suggest.
-    await Deno.writeTextFile(`${folder}/metrics.jsonl`, '{"step":0,"logp_gap":3}\n');
-    const triage = await call(["triage", `${folder}/metrics.jsonl`]);
-    assertStringIncludes(triage.stdout, `${called} `);
-    assert(!/(?<!\S)cli\/agentrl /.test(triage.stdout), triage.stdout);
+    assertStringIncludes((await call(["info"])).stdout, `\`${called} tune\``);
     const path = await call(["triage", "x/cli/agentrl y"]);
     assertStringIncludes(path.stderr, "Cannot read x/cli/agentrl y: ");
   } finally {
@@ -148,17 +144,23 @@ Deno.test("agentrl fetches no package that only tests need, and says in one sent
     return new Response("not here", { status: 404 });
   });
   try {
-    for (const command of ["triage", "info", "train"]) {
-      const { code, stdout, stderr } = await run([command], {
-        env: {
-          DENO_DIR: `${folder}/cache`,
-          AGENTRL_READBACK: "awaited",
-          NPM_CONFIG_REGISTRY: `http://127.0.0.1:${registry.addr.port}/`,
-        },
-      });
+    const metrics = `${folder}/metrics.jsonl`;
+    await Deno.writeTextFile(metrics, '{"step":0,"reward":1}\n');
+    const env = {
+      DENO_DIR: `${folder}/cache`,
+      AGENTRL_READBACK: "awaited",
+      NPM_CONFIG_REGISTRY: `http://127.0.0.1:${registry.addr.port}/`,
+    };
+    // Triage needs no package at all.
+    const triage = await run(["triage", metrics], { env });
+    assertEquals([triage.code, triage.stderr, asked.size], [0, "", 0]);
+    for (const [command, ...args] of [["report", metrics], ["info"], ["train"]] as const) {
+      const { code, stdout, stderr } = await run([command, ...args], { env });
       assertEquals([code, stdout], [4, ""], stderr);
-      const sentence = `^agentrl ${command}: Cannot start: [^\\n]*npm registry[^\\n]*\\n$`;
-      assertMatch(stderr, new RegExp(sentence));
+      const [announced = "", sentence = "", ...more] = stderr.split("\n");
+      assertMatch(announced, /^agentrl: Deno fetches the packages [^\n]*http:\/\/127\.0\.0\.1:/);
+      assertMatch(sentence, new RegExp(`^agentrl ${command}: Cannot start: .*npm registry`));
+      assertEquals(more, [""]);
     }
   } finally {
     await registry.shutdown();
