@@ -1,8 +1,9 @@
 /** A checkout of its own for tests of the launcher: its own `.deno`, and a PATH with the system's tools and stand-ins only. */
 
 /** What the launcher may call. */
-const TOOLS = "sh bash dirname readlink sed mkdir uname id ls mktemp rm mv sleep cat tee tail yes"
-  .split(" ");
+const TOOLS =
+  "sh bash dirname readlink sed mkdir uname id ls mktemp rm rmdir mv sleep cat chmod tee tail yes"
+    .split(" ");
 
 /** A version of Deno that will do, as a shell script: it answers, and says how the command line was started. */
 export const GOOD_DENO = `#!/bin/sh
@@ -48,7 +49,8 @@ export async function withCheckout(use: (checkout: Checkout) => Promise<void>): 
   const write = (path: string, script: string) =>
     Deno.writeTextFileSync(path, script, { mode: 0o755 });
   try {
-    for (const name of ["repository/cli", "bin", "home"]) {
+    // A Deno that has its packages already: the launcher says where it looks for them otherwise.
+    for (const name of ["repository/cli", "bin", "home/.cache/deno/npm/registry/zod"]) {
       Deno.mkdirSync(`${folder}/${name}`, { recursive: true });
     }
     // Another user must be able to reach it.
