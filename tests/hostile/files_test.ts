@@ -65,6 +65,8 @@ Deno.test("no command writes its result over what it reads, whatever the path is
     Deno.mkdirSync(run);
     const metrics = `${run}/metrics.jsonl`;
     Deno.writeTextFileSync(metrics, '{"step":0,"reward":1}\n');
+    const log = `${run}/train.log`;
+    Deno.writeTextFileSync(log, "step 1 loss 2\n");
     Deno.symlinkSync(metrics, `${folder}/link`);
     Deno.linkSync(metrics, `${folder}/hard`);
     Deno.linkSync(batch, `${folder}/hard-batch`);
@@ -81,13 +83,14 @@ Deno.test("no command writes its result over what it reads, whatever the path is
     const commands = [
       ...[model, batch, `${folder}/hard-batch`, `${folder}/./run/../model.safetensors`]
         .flatMap((out) => [[...score, "--out", out], [...grad, "--out", out]]),
+      ["report", run, "--out", log],
       ...[metrics, `${folder}/link`, `${folder}/hard`].flatMap((out) => [
         ["report", run, "--out", out],
         ["report", metrics, "--out", out],
       ]),
     ];
     const contents = () =>
-      [model, batch, metrics, `${folder}/hard`].map((path) => Deno.readFileSync(path).join());
+      [model, batch, metrics, log, `${folder}/hard`].map((path) => Deno.readFileSync(path).join());
     const before = contents();
     for (const args of commands) {
       const sentence = /Cannot write .*: it is .*, which this command reads; choose another file/;

@@ -38,6 +38,9 @@ export interface Yardstick {
   readonly folder: string;
   readonly path: string;
   readonly result: TrainingResult;
+  /** File operations before its first step, and of its steps when it is resumed from step 0. */
+  readonly startOperations: number;
+  readonly stepOperations: number;
 }
 
 const newTally = (): Tally => ({
@@ -49,12 +52,36 @@ const newTally = (): Tally => ({
   notes: [],
 });
 
-/** Makes the run that is left alone. */
+/** Makes the run that is left alone, and counts its file operations. */
 export async function makeYardstick(commands: Commands, folder: string): Promise<Yardstick> {
   const path = `${folder}/whole`;
   const settings = smallSettings(STEPS, SETS);
-  const result = await startRun(commands, { path, settings, ignoreChecks: true });
-  return { commands, folder, path, result };
+  const countOnly = { at: Infinity, kind: "kill before" } as const;
+  const whole = await withFault(
+    () => startRun(commands, { path, settings, ignoreChecks: true }),
+    countOnly,
+  );
+  if (whole.result === undefined) throw whole.error;
+  const counted = `${folder}/counted`;
+  copyStart(path, counted);
+  const steps = await withFault(
+    () => resumeRun(commands, { path: counted, ignoreChecks: true }),
+    countOnly,
+  );
+  Deno.removeSync(counted, { recursive: true });
+  return {
+    ...{ commands, folder, path, result: whole.result },
+    stepOperations: steps.operations,
+    startOperations: whole.operations - steps.operations,
+  };
+}
+
+/** Every number below `count` once, in an order whose every beginning is spread over all of them. */
+function* spreadOut(count: number): Generator<number> {
+  const divisor = (a: number, b: number): number => b === 0 ? a : divisor(b, a % b);
+  let step = Math.max(1, Math.round(count * 0.618));
+  while (divisor(step, count) !== 1) step++;
+  for (let i = 0; i < count; i++) yield i * step % count;
 }
 
 /** A copy of the yardstick as it was before its first step. */
@@ -122,18 +149,19 @@ export interface FaultPlan {
   readonly kind: FaultKind;
   /** True: from the very start of a run. False: from its first step on, when it is resumed from step 0. */
   readonly fromNothing: boolean;
-  /** Every how many operations. */
-  readonly stride: number;
+  /** At most so many operations; default all. */
+  readonly limit?: number;
   /** Ends the work early. */
   readonly isTimeUp?: () => boolean;
 }
 
-/** Puts one fault at every (or every `stride`-th) file operation of a run, and takes the run up. */
+/** Puts one fault at each file operation of a run, or at some of them, and takes the run up. */
 export async function faultEverywhere(yardstick: Yardstick, plan: FaultPlan): Promise<Tally> {
-  const { kind, fromNothing, stride, isTimeUp = () => false } = plan;
-  const { commands, folder } = yardstick;
+  const { kind, fromNothing, limit = Infinity, isTimeUp = () => false } = plan;
+  const { commands, folder, startOperations, stepOperations } = yardstick;
   const tally = newTally();
-  for (let at = 0;; at += stride) {
+  for (const at of spreadOut(fromNothing ? startOperations : stepOperations)) {
+    if (tally.tried >= limit) break;
     if (isTimeUp()) {
       tally.isComplete = false;
       break;
@@ -145,20 +173,13 @@ export async function faultEverywhere(yardstick: Yardstick, plan: FaultPlan): Pr
       fromNothing
         ? startRun(commands, { path, settings, ignoreChecks: true })
         : resumeRun(commands, { path, ignoreChecks: true });
-    const { operations, error } = await withFault(work, { at, kind });
-    if (operations <= at) {
-      if (exists(path)) Deno.removeSync(path, { recursive: true });
-      break;
-    }
+    const { error } = await withFault(work, { at, kind });
     const note = `${kind} at operation ${at}`;
     if (!isExpected(error, kind) && !isLate(error, kind)) {
       tally.traces++;
       tally.notes.push(`${note}: ended with ${error}`);
     }
-    const hasSteps = exists(runPaths(path).metrics);
     await finish(yardstick, { path, tally, note });
-    // Steps are the other plan's.
-    if (fromNothing && hasSteps) break;
   }
   return tally;
 }
@@ -178,13 +199,8 @@ export async function killTwice(
   },
 ): Promise<Tally> {
   const { count, random, isTimeUp = () => false } = options;
-  const { commands, folder } = yardstick;
+  const { commands, folder, stepOperations } = yardstick;
   const tally = newTally();
-  const { operations } = await withFault(async () => {
-    copyStart(yardstick.path, `${folder}/counted`);
-    await resumeRun(commands, { path: `${folder}/counted`, ignoreChecks: true });
-  }, { at: Infinity, kind: "kill before" });
-  Deno.removeSync(`${folder}/counted`, { recursive: true });
   for (let i = 0; i < count; i++) {
     if (isTimeUp()) {
       tally.isComplete = false;
@@ -192,7 +208,7 @@ export async function killTwice(
     }
     const path = `${folder}/twice-${i}`;
     copyStart(yardstick.path, path);
-    const places = [random(), random()].map((share) => Math.floor(share * operations));
+    const places = [random(), random()].map((share) => Math.floor(share * stepOperations));
     for (const at of places) {
       const kind = random() < 0.5 ? "kill before" : "kill within";
       await withFault(() => resumeRun(commands, { path, ignoreChecks: true }), { at, kind });
@@ -267,6 +283,10 @@ async function main(args: readonly string[]): Promise<number> {
       "-".repeat(46)
     }|${"-----------|".repeat(4)}`,
   );
+  const { startOperations, stepOperations } = yardstick;
+  console.log(
+    `The start has ${startOperations} file operations, the steps have ${stepOperations}.`,
+  );
   let bad = 0;
   const show = (name: string, tally: Tally) => {
     console.log(tallyRow(name, tally));
@@ -276,7 +296,7 @@ async function main(args: readonly string[]): Promise<number> {
   for (const kind of ["kill before", "kill within", "ENOSPC", "EIO"] as const) {
     for (const fromNothing of [false, true]) {
       const where = fromNothing ? "of the start" : "of the steps";
-      const plan = { kind, fromNothing, stride: 1, isTimeUp: timeOfSection() };
+      const plan = { kind, fromNothing, isTimeUp: timeOfSection() };
       show(`${kind} at every operation ${where}`, await faultEverywhere(yardstick, plan));
     }
   }
