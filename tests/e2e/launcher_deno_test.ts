@@ -137,6 +137,15 @@ Deno.test("the launcher asks a Deno once, and again when its file has changed", 
     assertEquals(Deno.readTextFileSync(asked), "x\nx\nx\n");
   }));
 
+Deno.test("the launcher brings Deno for starts at the same time, and keeps one", () =>
+  withCheckout(async ({ folder, addProgram, start }) => {
+    addProgram("npm", `${installing(GOOD_DENO)}sleep 0.$(($$ % 5))\n`);
+    const all = await Promise.all(Array.from({ length: 8 }, () => start(["--help"])));
+    all.forEach(assertStarted);
+    assertEquals(namesIn(`${folder}/repository/.deno`), ["2.9.6"]);
+    assertEquals(namesIn(`${folder}/repository/.deno/2.9.6`), ["node_modules"]);
+  }));
+
 Deno.test("the launcher removes what an installation left that was killed", () =>
   withCheckout(async ({ folder, addProgram, start }) => {
     addProgram("npm", npm("kill -9 $PPID; exec sleep 1"));
