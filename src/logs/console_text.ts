@@ -1,5 +1,5 @@
 /** What stands around the numbers in a console log: colours, prefixes of Ray and torchrun, dicts over several lines. */
-import { type LogField, parseDict } from "./literal.ts";
+import { fieldsSoFar, type LogField, parseDict } from "./literal.ts";
 
 // deno-lint-ignore no-control-regex
 const ANSI = /\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])/g;
@@ -55,6 +55,11 @@ export class OpenDict {
     return dict.fields;
   }
 
+  /** The fields of a dict that is not closed, as far as they are whole. */
+  get fieldsSoFar(): readonly LogField[] {
+    return this.#text.length > MAX_DICT_LENGTH ? [] : fieldsSoFar(this.#text);
+  }
+
   /** What stands behind the dict on its last line. */
   get rest(): string {
     return this.#text.slice(this.#end);
@@ -66,7 +71,7 @@ export class OpenDict {
    * @returns As `parse`.
    */
   take(body: string): readonly LogField[] | "unclosed" | "malformed" {
-    if (!/^\s*(?:['"}\])]|[-+]?[\d.]|nan|inf|None|null|NaN|Infinity)/.test(body)) {
+    if (!/^\s*(?:['"}\])…]|[-+]?[\d.]|nan|inf|None|null|NaN|Infinity)/.test(body)) {
       return ++this.#foreignLines > MAX_FOREIGN_LINES ? "malformed" : "unclosed";
     }
     this.#text += `\n${body}`;

@@ -3,20 +3,28 @@ import type { ConsoleForm, ConsoleParser } from "./console_reader.ts";
 import { consoleLine, OpenDict } from "./console_text.ts";
 import { isExtraRow, isTrainerRow } from "./hf_rows.ts";
 import { type BarCounter, TrainerSteps } from "./hf_steps.ts";
+import type { LogField } from "./literal.ts";
 import type { ReadOptions, TextLine } from "./reader.ts";
 import type { LogSink } from "./run_log_builder.ts";
 
-/** tqdm's bar of the training has no title before its percentage; or is called so; those of maps and downloads have others. */
-const BAR = /^\s*(?:Train(?:ing)?:?\s+)?\d{1,3}%\|[^|]*\|\s*(\d+)\/(\d+)\s*\[/;
+/**
+ * tqdm's bar of the training has no title before its percentage, or is called so; those of maps and downloads have others.
+ * Where the terminal is narrow the bar itself is left out.
+ */
+const BAR = /^\s*(?:Train(?:ing)?:?\s+)?\d{1,3}%(?:\|[^|]*\|\s*|\s+)(\d+)\/(\d+)\s*\[/;
 /** Where a dict begins, or its first key where the brace is lost. */
 const DICT = /\{\s*['"][^'"{}]+['"]\s*:/;
 const FIRST_KEY = /^\s*['"][\w/ .@-]+['"]\s*:\s*/;
+/** Where a text begins within a dict: the rest of a value, and a key behind it. */
+const CUT_KEY = /^[^{}]*?,\s*(?=['"][\w/ .@-]+['"]\s*:)/;
 
 class HfParser implements ConsoleParser {
   readonly #steps: TrainerSteps;
   readonly #sink: LogSink;
   #open: { readonly dict: OpenDict; readonly line: number } | undefined;
   #counter: BarCounter | undefined;
+  /** True before the first dict: only it can have lost its beginning. */
+  #isFirst = true;
 
   constructor(sink: LogSink, { settings }: ReadOptions) {
     this.#sink = sink;
@@ -24,7 +32,7 @@ class HfParser implements ConsoleParser {
   }
 
   line({ text, number }: TextLine): void {
-    if (!this.#open && !text.includes("'") && !text.includes('"') && !text.includes("%|")) return;
+    if (!this.#open && !text.includes("'") && !text.includes('"') && !text.includes("%")) return;
     const { body } = consoleLine(text);
     if (this.#open && DICT.test(body)) {
       this.#sink.ignore("dicts without an end", body);
@@ -40,14 +48,21 @@ class HfParser implements ConsoleParser {
   /** @returns What stands behind a dict that begins in `text` and ends there. */
   #begin(text: string, line: number): string | undefined {
     this.#seeBar(text);
-    const start = DICT.exec(text)?.index ?? (FIRST_KEY.test(text) ? text.search(/['"]/) : -1);
+    const start = DICT.exec(text)?.index ?? this.#withoutBrace(text);
     if (start < 0) return undefined;
     this.#open = { dict: new OpenDict(text.slice(start)), line };
     return this.#close(this.#open, this.#open.dict.parse());
   }
 
+  /** Where a dict begins whose brace is lost, of the first also what stands before its first whole key; below 0 where none does. */
+  #withoutBrace(text: string): number {
+    if (FIRST_KEY.test(text)) return text.search(/['"]/);
+    const cut = this.#isFirst && text.includes("}") ? CUT_KEY.exec(text.slice(0, 4096)) : null;
+    return cut ? cut[0].length : -1;
+  }
+
   #seeBar(body: string): void {
-    if (!body.includes("%|")) return;
+    if (!body.includes("%")) return;
     const bar = BAR.exec(body);
     if (bar) this.#counter = { step: Number(bar[1]), planned: Number(bar[2]) };
   }
@@ -59,16 +74,26 @@ class HfParser implements ConsoleParser {
     if (fields === "unclosed") return undefined;
     this.#open = undefined;
     if (fields === "malformed") return undefined;
-    if (isTrainerRow(fields)) {
-      const counter = isExtraRow(fields) ? undefined : this.#counter;
-      this.#steps.take({ fields, line, counter });
-      this.#counter = undefined;
-    }
+    if (isTrainerRow(fields)) this.#take(fields, line);
     return dict.rest;
   }
 
+  #take(fields: readonly LogField[], line: number): void {
+    const counter = isExtraRow(fields) ? undefined : this.#counter;
+    this.#steps.take({ fields, line, counter });
+    this.#counter = undefined;
+    this.#isFirst = false;
+  }
+
   end(): void {
-    if (this.#open) this.#sink.ignore("a dict that the end of the file cuts off", "");
+    if (this.#open) {
+      const { dict, line } = this.#open;
+      const fields = dict.fieldsSoFar;
+      this.#sink.ignore("a dict that the end of the file cuts off", "");
+      // A log of nothing else may be of another form; and where rows tell their step, one without it would stand at a guess.
+      const isRow = !this.#isFirst && !this.#steps.areTold && isTrainerRow(fields);
+      if (isRow) this.#take(fields, line);
+    }
     this.#steps.end();
   }
 }

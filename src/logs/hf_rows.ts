@@ -4,14 +4,18 @@ import type { LogField } from "./literal.ts";
 import type { LogEntry, LogSink } from "./run_log_builder.ts";
 import { fieldNumber } from "./step_key.ts";
 
-/** Keys of which every row of the Trainer has one, apart from those of evaluations. */
+/** Keys of which every row of the Trainer has one, apart from those of evaluations; an excerpt may have any of them. */
 const TRAINER_KEYS: ReadonlySet<string> = new Set([
   "loss",
   "grad_norm",
   "learning_rate",
   "reward",
+  "reward_std",
   "train_runtime",
 ]);
+
+/** Folders of keys that only trainers of TRL's kind have; PPO and the old RLOO have no others but these and the epoch. */
+const TRL_KEY = /^(?:completions|objective|policy|clip_ratio)\/|^rewards\/(?!\d)/;
 
 /** ms-swift's step with the planned ones: "12/2400". */
 export const SWIFT_STEP = "global_step/max_steps";
@@ -19,7 +23,9 @@ export const SWIFT_STEP = "global_step/max_steps";
 /** True where keys can be a row of the Trainer: with the epoch that it adds to each, or enough of its own. */
 export function isTrainerRow(fields: readonly LogField[]): boolean {
   const keys = new Set(fields.map(({ key }) => key));
-  const own = [...keys].filter((key) => TRAINER_KEYS.has(key) || /^eval_/.test(key)).length;
+  const own =
+    [...keys].filter((key) => TRAINER_KEYS.has(key) || /^eval_/.test(key) || TRL_KEY.test(key))
+      .length;
   return own > 0 && (keys.has("epoch") || keys.has("step") || keys.has(SWIFT_STEP)) || own > 1;
 }
 
@@ -51,7 +57,21 @@ export function stepOf(fields: readonly LogField[]): TrainerStep | undefined {
   return undefined;
 }
 
-/** The numbers of a row, without its step. */
+/** What a row of an evaluation has under the names of training, because it is no measure of the model. */
+const OF_BOTH =
+  /^(?:(?:eval|test)_.+|train_.+|total_flos|epoch|num_tokens|memory\(.+\)|.+speed\(.+\))$/;
+
+/**
+ * The numbers of a row, without its step. Some versions of TRL and Unsloth name what an evaluation measures as in training
+ * (`reward` beside `eval_loss`): that is `eval_reward`, or it would stand for the training's value of that step.
+ */
 export function trainerEntries(fields: readonly LogField[], sink: LogSink): LogEntry[] {
-  return numbersOf(fields.filter(({ key }) => key !== "step" && key !== SWIFT_STEP), sink);
+  const own = fields.filter(({ key }) => key !== "step" && key !== SWIFT_STEP);
+  const isEvaluation = isExtraRow(fields) && own.some(({ key }) => /^eval_/.test(key));
+  return numbersOf(
+    isEvaluation
+      ? own.map((field) => OF_BOTH.test(field.key) ? field : { ...field, key: `eval_${field.key}` })
+      : own,
+    sink,
+  );
 }

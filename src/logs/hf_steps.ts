@@ -28,6 +28,7 @@ export class TrainerSteps {
   #rows = 0;
   #step = 0;
   #interval: number | undefined;
+  #areTold = false;
 
   /** Takes where rows go, and the steps from one row to the next where the user told them. */
   constructor(sink: LogSink, loggingSteps: number | undefined) {
@@ -35,10 +36,16 @@ export class TrainerSteps {
     this.#loggingSteps = loggingSteps;
   }
 
+  /** True where rows have told their steps themselves. */
+  get areTold(): boolean {
+    return this.#areTold;
+  }
+
   /** The next row. */
   take(row: TrainerRow): void {
     const told = stepOf(row.fields);
     if (told) {
+      this.#areTold = true;
       this.#decide(true);
       if (told.plannedSteps !== undefined) this.#sink.set({ plannedSteps: told.plannedSteps });
       this.#step = told.step;

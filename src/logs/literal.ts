@@ -21,6 +21,7 @@ const MAX_DEPTH = 8;
 
 const NUMBER = /[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])/y;
 const WORD = /[-+]?[A-Za-z_][\w.]*/y;
+const ELLIPSIS = /\.\.\.|…/y;
 /** What else a repr can print: passed over. */
 const ANYTHING = /[^,{}[\]()'"\n]+/y;
 const WORDS: ReadonlyMap<string, number | boolean | null> = new Map<
@@ -69,6 +70,8 @@ class DictParser {
   readonly #text: string;
   #at: number;
   readonly fields: LogField[] = [];
+  /** Fields that something follows, so that the end of the text has not cut their value. */
+  whole = 0;
 
   constructor(text: string, start: number) {
     this.#text = text;
@@ -86,6 +89,7 @@ class DictParser {
         this.#at++;
         return;
       }
+      if (this.#skipEllipsis()) continue;
       const quote = this.#peek();
       if (quote !== "'" && quote !== '"') throw new Stop("malformed");
       const key = prefix + this.#quoted();
@@ -93,9 +97,17 @@ class DictParser {
       this.#at++;
       this.#value(key, depth);
       const next = this.#peek();
+      this.whole = this.fields.length;
       if (next === ",") this.#at++;
       else if (next !== "}") throw new Stop("malformed");
     }
+  }
+
+  /** Whoever shortens a dict for a text writes `…` for what is left out. */
+  #skipEllipsis(): boolean {
+    if (this.#match(ELLIPSIS) === undefined) return false;
+    if (this.#peek() === ",") this.#at++;
+    return true;
   }
 
   #value(key: string, depth: number): void {
@@ -232,13 +244,13 @@ export function parseDict(text: string, start = 0): ParsedDict | "unclosed" | "m
   return { fields: parser.fields, end: parser.at };
 }
 
-/** The fields of a dict that the end of the text cuts off, as far as they are whole; for a look at the beginning of a file. */
+/** The fields of a dict that the end of the text cuts off, without the one whose value it may have cut. */
 export function fieldsSoFar(text: string): readonly LogField[] {
-  const parser = new DictParser(text, 1);
+  const parser = new DictParser(text, text[0] === "{" ? 1 : 0);
   try {
     parser.dict("", 0);
   } catch (error) {
     if (!(error instanceof Stop)) throw error;
   }
-  return parser.fields;
+  return parser.fields.slice(0, parser.whole);
 }

@@ -5,8 +5,8 @@ import { numberOf } from "./literal.ts";
 import type { TextLine } from "./reader.ts";
 import type { LogEntry, LogSink } from "./run_log_builder.ts";
 
-/** A progress bar may end right before it; `training/global_step:12` is none. */
-const STEP = /(?<![\w/.:-])step:(\d+)(?= -(?: |$))/;
+/** A progress bar may end right before it; `training/global_step:12` is none. Its fields can begin on the next line. */
+const STEP = /(?<![\w/.:-])step:(\d+)(?= -(?: |$)|\s*$)/;
 
 /** A key of the form `actor/lr(1e-4)` gives its values in that unit. */
 const UNIT = /^(.+)\(1(?:\.0*)?[eE]([-+]?\d+)\)$/;
@@ -33,6 +33,18 @@ function entryOf(field: string): LogEntry | undefined {
   return [unit[1], scaled, `${written}e${unit[2]}`];
 }
 
+/**
+ * Whether a line is the rest of a field that a paste has broken anywhere: only together are they one, and other fields follow.
+ *
+ * @param tail The last field of the line before.
+ */
+function isBroken(tail: string, body: string): boolean {
+  const [rest, next] = body.trim().split(" - ", 2);
+  const isRest = entryOf(tail) === undefined || /^[\d.]+(?:e[-+]?\d+)?$/.test(rest);
+  return tail !== "" && next !== undefined && isRest && entryOf(tail + rest) !== undefined &&
+    isField(next.trim());
+}
+
 /** A step whose line may go on. */
 interface OpenStep {
   readonly step: number;
@@ -40,6 +52,8 @@ interface OpenStep {
   readonly prefix: string;
   readonly entries: LogEntry[];
   endsInDash: boolean;
+  /** The last field of the line before: a paste may have broken it. */
+  tail: string;
 }
 
 class VerlParser implements ConsoleParser {
@@ -58,19 +72,25 @@ class VerlParser implements ConsoleParser {
     if (start) {
       this.end();
       const step = Number(start[1]);
-      this.#open = { step, line: number, prefix, entries: [], endsInDash: false };
+      this.#open = { step, line: number, prefix, entries: [], endsInDash: false, tail: "" };
       this.#fields(body.slice(start.index + start[0].length), isUnended === true);
     } else if (this.#open && this.#continues(prefix, body)) {
+      this.#settle();
       this.#fields(body, isUnended === true);
+    } else if (this.#open && prefix === "" && isBroken(this.#open.tail, body)) {
+      const whole = this.#open.tail + body.trimEnd();
+      this.#open.tail = "";
+      this.#fields(whole, isUnended === true);
     } else if (this.#open?.prefix === prefix && body.trim() !== "") {
       this.end();
     }
   }
 
-  /** A wrapped step goes on with " - key:value" of the same process. */
+  /** A wrapped step goes on with " - key:value" of the same process, whose name may stand on its first line alone. */
   #continues(prefix: string, body: string): boolean {
-    if (prefix !== this.#open?.prefix) return false;
     const first = body.trim();
+    if (prefix === "" && first.startsWith("- ") && this.#open) prefix = this.#open.prefix;
+    if (prefix !== this.#open?.prefix) return false;
     if (!first.startsWith("- ")) {
       return this.#open.endsInDash && isField(first.split(" - ", 1)[0]);
     }
@@ -82,23 +102,35 @@ class VerlParser implements ConsoleParser {
     const open = this.#open;
     if (!open) return;
     open.endsInDash = /(?:^|\s)-\s*$/.test(text);
-    const fields = ` ${text.trim()} `.split(" - ").map((field) => field.trim());
-    for (const [i, field] of fields.entries()) {
-      if (field === "" || field === "-") continue;
-      if (isCut && i === fields.length - 1) {
-        this.#sink.ignore("a number that may be cut off by the end of the file", field);
-        continue;
-      }
-      const entry = entryOf(field);
-      if (entry) open.entries.push(entry);
-      else this.#sink.ignore("values that are not numbers", field);
-    }
+    const fields = ` ${text.trim()} `.split(" - ").map((field) => field.trim())
+      .filter((field) => field !== "" && field !== "-");
+    const last = open.endsInDash ? "" : fields.pop() ?? "";
+    for (const field of fields) this.#field(field);
+    if (isCut && last !== "") {
+      this.#sink.ignore("a number that may be cut off by the end of the file", last);
+    } else open.tail = last;
+  }
+
+  #field(field: string): void {
+    const entry = entryOf(field);
+    if (entry) this.#open?.entries.push(entry);
+    else this.#sink.ignore("values that are not numbers", field);
+  }
+
+  /** The last field of the line before is whole. */
+  #settle(): void {
+    const tail = this.#open?.tail ?? "";
+    if (this.#open) this.#open.tail = "";
+    if (tail !== "") this.#field(tail);
   }
 
   end(): void {
+    this.#settle();
     const open = this.#open;
     this.#open = undefined;
-    if (open) this.#sink.add(open.step, { line: open.line }, open.entries);
+    if (open && open.entries.length > 0) {
+      this.#sink.add(open.step, { line: open.line }, open.entries);
+    }
   }
 }
 

@@ -49,9 +49,14 @@ export const TRL_MARKS = {
   ],
 } as const;
 
+/** Forms of the Trainer's table in a notebook, which has neither the gradient nor the learning rate. */
+const TABLES = new Set(["notebook", "markdown"]);
+
 function recognise(evidence: Evidence): number {
   // Rows of a Trainer with rewards are of an online trainer, and TRL's are the common ones.
-  const isOnline = isFromHfTrainer(evidence) && hasKey(evidence, "reward");
+  const isOnline = hasKey(evidence, "reward") &&
+    (isFromHfTrainer(evidence) ||
+      TABLES.has(evidence.form) && hasKey(evidence, "loss") && hasKey(evidence, "reward_std"));
   return Math.max(certainty(evidence, TRL_MARKS), isOnline ? 0.7 : 0);
 }
 

@@ -90,3 +90,13 @@ Deno.test("namesOf() gives a key first and then what trackers made it of", () =>
   assertEquals(namesOf("rewards / f / mean"), ["rewards / f / mean", "rewards/f/mean"]);
   assertEquals(namesOf("rollout/train/x"), ["rollout/train/x"]);
 });
+
+Deno.test("recogniseProducer() takes a pasted table of the Trainer with rewards for TRL, without its gradient", () => {
+  const keys = ["loss", "reward", "reward_std", "completion_length", "kl", "rewards/tests_pass"];
+  for (const form of ["markdown", "notebook"]) {
+    assertEquals(recogniseProducer(evidenceOf(logWithKeys(keys, { form })))?.id, "trl");
+  }
+  assertEquals(recogniseProducer(evidenceOf(logWithKeys(keys, { form: "csv" })))?.id, undefined);
+  const others = keys.filter((key) => key !== "reward_std");
+  assertEquals(recogniseProducer(evidenceOf(logWithKeys(others, { form: "markdown" }))), undefined);
+});
