@@ -1,10 +1,7 @@
 /** `agentrl metrics`: the metrics dictionary, ours or that of another trainer. */
-import {
-  HEALTHY_RANGES_FROM,
-  type MetricEntry,
-  type MetricGroup,
-  METRICS,
-} from "../../src/rl/metric_dictionary.ts";
+import { HEALTHY_RANGES, HEALTHY_RANGES_FROM } from "../../src/faults/healthy_ranges.ts";
+import { type MetricGroup, METRICS } from "../../src/rl/metric_dictionary.ts";
+import type { MetricName } from "../../src/rl/metrics.ts";
 import { terminalColumns } from "../../src/files/terminal.ts";
 import { producerById, PRODUCERS } from "../../src/producers/producers.ts";
 import { defineCommand, type Outcome } from "../command.ts";
@@ -21,9 +18,14 @@ const GROUPS: Readonly<Record<MetricGroup, string>> = {
   consistency: "Consistency: what must be a fixed value in a correct trainer",
 };
 
+/** The entries with their healthy ranges. */
+const ENTRIES = (Object.keys(METRICS) as MetricName[]).map((name) => {
+  const { group, formula, unit, flags } = METRICS[name];
+  return [name, { group, formula, unit, healthy: HEALTHY_RANGES[name], flags }] as const;
+});
+
 function describeGroup([group, title]: [string, string]): string[] {
-  const entries: [string, MetricEntry][] = Object.entries(METRICS);
-  const rows = entries.filter(([, entry]) => entry.group === group).flatMap((
+  const rows = ENTRIES.filter(([, entry]) => entry.group === group).flatMap((
     [name, { formula, unit, healthy: [low, high], flags }],
   ) =>
     [
@@ -40,7 +42,8 @@ function ourMetrics(): Outcome {
     ...Object.entries(GROUPS).flatMap(describeGroup),
     ...formatTable([["healthy", `the extremes of ${HEALTHY_RANGES_FROM}`]]),
   ].join("\n");
-  return { document: { healthyRangesFrom: HEALTHY_RANGES_FROM, metrics: METRICS }, text };
+  const metrics = Object.fromEntries(ENTRIES);
+  return { document: { healthyRangesFrom: HEALTHY_RANGES_FROM, metrics }, text };
 }
 
 function listProducers(): Outcome {

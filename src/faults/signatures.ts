@@ -1,7 +1,7 @@
 /** What each run of the catalogue must show, as data: the signature by which its failure is known. */
 import { largest, mean, smallest } from "../core/statistics.ts";
 import type { CatalogueName } from "./catalogue.ts";
-import { METRICS } from "../rl/metric_dictionary.ts";
+import { HEALTHY_RANGES } from "./healthy_ranges.ts";
 import type { MetricName, MetricsRow } from "../rl/metrics.ts";
 import { summarizeRun } from "../rl/run_summary.ts";
 
@@ -56,9 +56,9 @@ function valuesOf({ rows }: Observed, name: MetricName): number[] {
   return rows.map((row) => row[name] ?? NaN);
 }
 
-/** Whether a metric's mean over a run lies inside the healthy range of the metrics dictionary. */
+/** Whether a metric's mean over a run lies inside its healthy range. */
 function isInRange(run: Observed, name: MetricName): boolean {
-  const [low, high] = METRICS[name].healthy;
+  const [low, high] = HEALTHY_RANGES[name];
   const value = mean(valuesOf(run, name));
   return value >= low && value <= high;
 }

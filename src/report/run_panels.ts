@@ -1,10 +1,6 @@
 /** The panels of a run: which metrics share a chart, in the four groups of the metrics dictionary. */
-import {
-  HEALTHY_RANGES_FROM,
-  type MetricEntry,
-  type MetricGroup,
-  METRICS,
-} from "../rl/metric_dictionary.ts";
+import { HEALTHY_RANGES, HEALTHY_RANGES_FROM } from "../faults/healthy_ranges.ts";
+import { type MetricGroup, METRICS } from "../rl/metric_dictionary.ts";
 import type { Chart, ChartBand, ChartEvent, Tone } from "./chart.ts";
 import { idOf } from "./html.ts";
 import type { RunData } from "./run_data.ts";
@@ -70,7 +66,7 @@ function yLabel(name: keyof typeof METRICS): string {
   return unit === "loss" || unit === "ratio" || unit === "norm" ? "" : unit;
 }
 
-/** The dictionary's range speaks of GRPO's defaults in the shortcut-free gym; other setups have ranges of their own. */
+/** The healthy ranges speak of GRPO's defaults in the shortcut-free gym; other setups have ranges of their own. */
 function isLikeTheHealthyRuns({ settings }: RunData): boolean {
   return settings?.config.algorithm === "grpo" && settings.config.preset === "rl";
 }
@@ -78,7 +74,7 @@ function isLikeTheHealthyRuns({ settings }: RunData): boolean {
 function healthyBand(run: RunData, name: keyof typeof METRICS): ChartBand | undefined {
   const points = run.metrics.get(name);
   if (!points || !isLikeTheHealthyRuns(run)) return undefined;
-  const { healthy: [low, high] }: MetricEntry = METRICS[name];
+  const [low, high] = HEALTHY_RANGES[name];
   const ends = [points[0][0], points[points.length - 1][0]];
   return { name: "healthy range", points: ends.map((x) => [x, low, high]) };
 }
