@@ -21,7 +21,10 @@ gpuTest("timeOnDevice() grows with the work and stays below the wall clock", asy
     for (let i = 0; i < times; i++) commands.replay(plan, { maxNorm: 1 });
   };
   await timeOnDevice(timer, replay(1)); // Compiles on software adapters.
-  const once = await timeOnDevice(timer, replay(1));
+  // The least of five: other work on the device makes a single short one long.
+  const single: number[] = [];
+  for (let i = 0; i < 5; i++) single.push(await timeOnDevice(timer, replay(1)));
+  const once = Math.min(...single);
   const startMs = performance.now();
   const often = await timeOnDevice(timer, replay(100));
   const wallUs = (performance.now() - startMs) * 1000;
