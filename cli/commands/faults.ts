@@ -18,6 +18,7 @@ import { asUserError } from "../../src/files/file_error.ts";
 import { readAgent } from "../../src/run/agent_file.ts";
 import { writeCheckpoint } from "../../src/run/checkpoint.ts";
 import { readJournal } from "../../src/files/journal.ts";
+import { requireOutput } from "../../src/files/output.ts";
 import { exists } from "../../src/files/paths.ts";
 import { stderrProgress } from "../../src/files/progress.ts";
 import { openRunDirectory, runPaths } from "../../src/run/run_directory.ts";
@@ -39,6 +40,11 @@ function chosenNames(given: readonly string[]): CatalogueName[] {
   return CATALOGUE_NAMES.filter((name) => given.length === 0 || given.includes(name));
 }
 
+/** What the command writes beside the runs. */
+function summaryPath(out: string): string {
+  return `${out}/summary.json`;
+}
+
 /** The file of the base agent that all runs share; it is made where none is given. */
 async function baseFile(
   commands: Commands,
@@ -47,6 +53,7 @@ async function baseFile(
   const { out, checkpoint } = options;
   const path = checkpoint ?? `${out}/base.safetensors`;
   if (checkpoint !== undefined || exists(path)) {
+    if (exists(out)) requireOutput(summaryPath(out), { inputs: [path] });
     readAgent(path); // Refused before any run begins.
     return path;
   }
@@ -176,7 +183,7 @@ export const command = defineCommand({
     }
     const signatures = testSignatures(rowsOf);
     const document = { seed, runs, signatures };
-    writeJson(`${out}/summary.json`, document);
+    writeJson(summaryPath(out), document);
     return { document, text: describeRuns(runs, signatures) };
   },
 });

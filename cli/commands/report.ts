@@ -19,7 +19,8 @@ export const command = defineCommand({
         "name what to show: a run's folder, any trainer's log, or the folders of faults and lab",
       );
     }
-    requireOutput(out, { inputs: paths.filter((path) => path !== "-") });
+    const read = flags.against === undefined ? paths : [...paths, flags.against];
+    requireOutput(out, { inputs: read.filter((path) => path !== "-") });
     const sizeBytes = await reportOn(paths, out, {
       readView: (path) => readView(path, flags),
       against: await readAgainst(flags),

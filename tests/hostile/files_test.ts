@@ -67,6 +67,9 @@ Deno.test("no command writes its result over what it reads, whatever the path is
     Deno.writeTextFileSync(metrics, '{"step":0,"reward":1}\n');
     const log = `${run}/train.log`;
     Deno.writeTextFileSync(log, "step 1 loss 2\n");
+    const catalogue = `${folder}/catalogue`;
+    Deno.mkdirSync(catalogue);
+    Deno.linkSync(model, `${catalogue}/summary.json`);
     Deno.symlinkSync(metrics, `${folder}/link`);
     Deno.linkSync(metrics, `${folder}/hard`);
     Deno.linkSync(batch, `${folder}/hard-batch`);
@@ -84,6 +87,8 @@ Deno.test("no command writes its result over what it reads, whatever the path is
       ...[model, batch, `${folder}/hard-batch`, `${folder}/./run/../model.safetensors`]
         .flatMap((out) => [[...score, "--out", out], [...grad, "--out", out]]),
       ["report", run, "--out", log],
+      ["report", `${folder}/hard`, "--against", log, "--out", log],
+      ["faults", "healthy", "--checkpoint", `${catalogue}/summary.json`, "--out", catalogue],
       ...[metrics, `${folder}/link`, `${folder}/hard`].flatMap((out) => [
         ["report", run, "--out", out],
         ["report", metrics, "--out", out],
