@@ -152,6 +152,13 @@ async function resumeTrainer(
       `Cannot use checkpoint ${path}: its model has other sizes than ${basePath}`,
     );
   }
+  const { adamStep } = checkpoint.state ?? {};
+  // Every step updates at least once, unless it may be skipped.
+  if (!config.skipZeroSignal && Number(adamStep) < step) {
+    throw new UserError(
+      `Cannot use checkpoint ${path}: its state has ${adamStep} updates behind it, which is fewer than its ${step} steps`,
+    );
+  }
   if (loss !== undefined) onRemark?.(loss);
   if (!checkpoint.isVerified) onRemark?.(`${path} bears no SHA-256, so it is unverified`);
   const trainer = restoreTrainer(checkpoint, {

@@ -96,6 +96,14 @@ const REFUSED: readonly (readonly [string, (path: string) => void, RegExp])[] = 
     /its state step 3/,
   ],
   [
+    "a forgotten optimizer",
+    (path) =>
+      editMetadata(checkpointPath(path, STEPS), ({ state }) => ({
+        state: JSON.stringify({ ...JSON.parse(state), adamStep: 0 }),
+      })),
+    /its state has 0 updates behind it, which is fewer than its 5 steps/,
+  ],
+  [
     "another number of heads",
     (path) => editMetadata(checkpointPath(path, STEPS), () => ({ head_count: "2" })),
     /its model has other sizes than/,
