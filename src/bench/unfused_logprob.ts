@@ -7,11 +7,7 @@ import type { Commands, Plan } from "../gpu/commands.ts";
 import { type KernelSpec, loop } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
 import { addGradientReduce } from "../kernels/clip_adam.ts";
-import {
-  addLinearBackwardInput,
-  addLinearBackwardWeight,
-  addLinearForward,
-} from "../kernels/linear.ts";
+import { addLinear, addLinearBackwardInput, addLinearBackwardWeight } from "../kernels/linear.ts";
 import {
   addLogprobMerge,
   type HeadShape,
@@ -78,10 +74,9 @@ export function addUnfusedForward<Size extends RowSize>(
 ): void {
   const { h_ND, w, target_N, logits_NV, segments, result_N4, shape } = options;
   const { width, vocabSize, weightOffset } = shape;
-  addLinearForward(commands, plan, {
-    x_NK: h_ND,
-    w,
-    y_NM: logits_NV,
+  addLinear(commands, plan, {
+    product: "forward",
+    tensors: { x_NK: h_ND, w, y_NM: logits_NV },
     shape: { width, columnCount: vocabSize, weightOffset },
   });
   plan.add(kernelOf(commands.gpu, UNFUSED_LOGPROB_FORWARD), {

@@ -126,67 +126,56 @@ function productParams(shape: LinearShape, rowCount: number): Record<string, num
   };
 }
 
-/** Adds y_NM = x Wᵀ + b, as single floats. */
-export function addLinearForward<Size extends RowSize>(
-  commands: Commands,
-  plan: Plan<Size>,
-  options: {
-    readonly x_NK: Operand;
-    readonly w: Operand;
-    readonly y_NM: Tensor;
-    readonly shape: LinearShape;
-  },
-): void {
-  const { shape, ...bindings } = options;
-  plan.add(productKernel(commands.gpu, LINEAR_FORWARD), {
-    bindings,
-    launch: ({ rowCount }) => ({
-      params: productParams(shape, rowCount),
-      workgroups: productGroups(commands.gpu, { rowCount, columnCount: shape.columnCount }),
-    }),
-  });
-}
-
-/** Adds y_NM = residual + (x Wᵀ + b); columns a multiple of 16. */
-export function addLinearResidualForward<Size extends RowSize>(
-  commands: Commands,
-  plan: Plan<Size>,
-  options: {
-    readonly x_NK: Operand;
-    readonly w: Operand;
-    readonly residual_NM: Tensor;
-    readonly y_NM: Tensor;
-    readonly shape: LinearShape;
-  },
-): void {
-  const { shape, ...bindings } = options;
-  plan.add(productKernel(commands.gpu, LINEAR_RESIDUAL_FORWARD), {
-    bindings,
-    launch: ({ rowCount }) => ({
-      params: productParams(shape, rowCount),
-      workgroups: productGroups(commands.gpu, { rowCount, columnCount: shape.columnCount }),
-    }),
-  });
-}
-
-/** Adds z_NM = x Wᵀ + b and y_NM = gelu(z); columns a multiple of 16. */
-export function addLinearGeluForward<Size extends RowSize>(
-  commands: Commands,
-  plan: Plan<Size>,
-  options: {
+/** Products over rows that differ in their kernel and tensors alone: what each reads and writes. */
+export interface LinearTensors {
+  /** y_NM = x Wᵀ + b, as single floats. */
+  readonly forward: { readonly x_NK: Operand; readonly w: Operand; readonly y_NM: Tensor };
+  /** y_NM = residual + (x Wᵀ + b); columns a multiple of 16. */
+  readonly residual_forward: LinearTensors["forward"] & { readonly residual_NM: Tensor };
+  /** z_NM = x Wᵀ + b and y_NM = gelu(z); columns a multiple of 16. */
+  readonly gelu_forward: {
     readonly x_NK: Operand;
     readonly w: Operand;
     readonly z_NM: Tensor;
     readonly y_NM: Operand;
+  };
+  /** dz_NK = (dy W) ⊙ gelu'(z). */
+  readonly gelu_backward_input: {
+    readonly dy_NM: Operand;
+    readonly w: Operand;
+    readonly z_NK: Tensor;
+    readonly dz_NK: Operand;
+  };
+}
+
+/** The kernel of each product, and which side of W its results have as columns. */
+const PRODUCTS = {
+  forward: { spec: LINEAR_FORWARD, columns: "columnCount" },
+  residual_forward: { spec: LINEAR_RESIDUAL_FORWARD, columns: "columnCount" },
+  gelu_forward: { spec: LINEAR_GELU_FORWARD, columns: "columnCount" },
+  gelu_backward_input: { spec: LINEAR_GELU_BACKWARD_INPUT, columns: "width" },
+} as const satisfies Record<
+  keyof LinearTensors,
+  { readonly spec: KernelSpec; readonly columns: "columnCount" | "width" }
+>;
+
+/** Adds a product over rows: `product` names which, and with it the tensors that it needs. */
+export function addLinear<Size extends RowSize, Product extends keyof LinearTensors>(
+  commands: Commands,
+  plan: Plan<Size>,
+  options: {
+    readonly product: Product;
+    readonly tensors: LinearTensors[Product];
     readonly shape: LinearShape;
   },
 ): void {
-  const { shape, ...bindings } = options;
-  plan.add(productKernel(commands.gpu, LINEAR_GELU_FORWARD), {
-    bindings,
+  const { product, tensors, shape } = options;
+  const { spec, columns } = PRODUCTS[product];
+  plan.add(productKernel(commands.gpu, spec), {
+    bindings: { ...tensors },
     launch: ({ rowCount }) => ({
       params: productParams(shape, rowCount),
-      workgroups: productGroups(commands.gpu, { rowCount, columnCount: shape.columnCount }),
+      workgroups: productGroups(commands.gpu, { rowCount, columnCount: shape[columns] }),
     }),
   });
 }
@@ -214,28 +203,6 @@ export function addLinearBackwardInput<Size extends RowSize>(
         dy_width4: dyWidth / 4,
         accumulate: Number(accumulate),
       },
-      workgroups: productGroups(commands.gpu, { rowCount, columnCount: shape.width }),
-    }),
-  });
-}
-
-/** Adds dz_NK = (dy W) ⊙ gelu'(z). */
-export function addLinearGeluBackwardInput<Size extends RowSize>(
-  commands: Commands,
-  plan: Plan<Size>,
-  options: {
-    readonly dy_NM: Operand;
-    readonly w: Operand;
-    readonly z_NK: Tensor;
-    readonly dz_NK: Operand;
-    readonly shape: LinearShape;
-  },
-): void {
-  const { shape, ...bindings } = options;
-  plan.add(productKernel(commands.gpu, LINEAR_GELU_BACKWARD_INPUT), {
-    bindings,
-    launch: ({ rowCount }) => ({
-      params: productParams(shape, rowCount),
       workgroups: productGroups(commands.gpu, { rowCount, columnCount: shape.width }),
     }),
   });

@@ -4,7 +4,7 @@ import type { Operand, Tensor } from "../gpu/tensor.ts";
 import { addAttentionForward, addQkvForward } from "../kernels/attention.ts";
 import { addEmbeddingForward } from "../kernels/embedding.ts";
 import { addLayernormForward } from "../kernels/layernorm.ts";
-import { addLinearGeluForward, addLinearResidualForward } from "../kernels/linear.ts";
+import { addLinear } from "../kernels/linear.ts";
 import { addLogprobForward, type LogprobSize } from "../kernels/logprob.ts";
 import type { RowSize } from "../kernels/operands.ts";
 import { addScoredRowsForward, scoredPart, type ScoredSize } from "../kernels/scored_rows.ts";
@@ -97,11 +97,9 @@ function addRowPart<Size extends RowSize>(
   const { parameters: { config, operand: w }, x_ND, o_ND, y_ND } = options;
   const { a, at } = blockOf(options);
   const shapes = linearShapes(config);
-  addLinearResidualForward(commands, plan, {
-    x_NK: o_ND,
-    w,
-    residual_NM: x_ND,
-    y_NM: a.middle_ND,
+  addLinear(commands, plan, {
+    product: "residual_forward",
+    tensors: { x_NK: o_ND, w, residual_NM: x_ND, y_NM: a.middle_ND },
     shape: { ...shapes.proj, weightOffset: at.proj },
   });
   addLayernormForward(commands, plan, {
@@ -112,18 +110,14 @@ function addRowPart<Size extends RowSize>(
     width: config.width,
     gainOffset: at.ln2,
   });
-  addLinearGeluForward(commands, plan, {
-    x_NK: a.normed2_ND,
-    w,
-    z_NM: a.z_NF,
-    y_NM: a.gelu_NF,
+  addLinear(commands, plan, {
+    product: "gelu_forward",
+    tensors: { x_NK: a.normed2_ND, w, z_NM: a.z_NF, y_NM: a.gelu_NF },
     shape: { ...shapes.fc, weightOffset: at.fc },
   });
-  addLinearResidualForward(commands, plan, {
-    x_NK: a.gelu_NF,
-    w,
-    residual_NM: a.middle_ND,
-    y_NM: y_ND,
+  addLinear(commands, plan, {
+    product: "residual_forward",
+    tensors: { x_NK: a.gelu_NF, w, residual_NM: a.middle_ND, y_NM: y_ND },
     shape: { ...shapes.out, weightOffset: at.out },
   });
 }

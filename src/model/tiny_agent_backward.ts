@@ -5,11 +5,7 @@ import { addAttentionBackward } from "../kernels/attention.ts";
 import { addGradientReduce } from "../kernels/clip_adam.ts";
 import { addEmbeddingBackward } from "../kernels/embedding.ts";
 import { addLayernormBackward } from "../kernels/layernorm.ts";
-import {
-  addLinearBackwardInput,
-  addLinearBackwardWeight,
-  addLinearGeluBackwardInput,
-} from "../kernels/linear.ts";
+import { addLinear, addLinearBackwardInput, addLinearBackwardWeight } from "../kernels/linear.ts";
 import { addLogprobBackward } from "../kernels/logprob.ts";
 import { addScoredRowsBackward, scoredPart } from "../kernels/scored_rows.ts";
 import type { Parameters } from "./parameters.ts";
@@ -53,11 +49,9 @@ function addRowPartBackward<Size extends BackwardSize>(
     hasBias: true,
     partialOffset: at.out - trunkStart,
   });
-  addLinearGeluBackwardInput(commands, plan, {
-    dy_NM: dy_ND,
-    w,
-    z_NK: a.z_NF,
-    dz_NK: dz_NF,
+  addLinear(commands, plan, {
+    product: "gelu_backward_input",
+    tensors: { dy_NM: dy_ND, w, z_NK: a.z_NF, dz_NK: dz_NF },
     shape: { ...shapes.out, weightOffset: at.out },
   });
   addLinearBackwardWeight(commands, plan, {

@@ -4,7 +4,7 @@ import type { Tensor } from "../gpu/tensor.ts";
 import { addAttentionDecode, addQkvForward } from "../kernels/attention.ts";
 import { addEmbeddingForward } from "../kernels/embedding.ts";
 import { addLayernormForward } from "../kernels/layernorm.ts";
-import { addLinearGeluForward, addLinearResidualForward } from "../kernels/linear.ts";
+import { addLinear } from "../kernels/linear.ts";
 import type { Parameters } from "./parameters.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -62,11 +62,9 @@ export function addDecodeLayers<Size extends { readonly rowCount: number }>(
       shape: config,
       maxPositions,
     });
-    addLinearResidualForward(commands, plan, {
-      x_NK: a.o_ND,
-      w,
-      residual_NM: a.x_ND,
-      y_NM: a.middle_ND,
+    addLinear(commands, plan, {
+      product: "residual_forward",
+      tensors: { x_NK: a.o_ND, w, residual_NM: a.x_ND, y_NM: a.middle_ND },
       shape: { width, columnCount: width, weightOffset: at.proj },
     });
     addLayernormForward(commands, plan, {
@@ -75,18 +73,19 @@ export function addDecodeLayers<Size extends { readonly rowCount: number }>(
       y_ND: a.normed2_ND,
       gainOffset: at.ln2,
     });
-    addLinearGeluForward(commands, plan, {
-      x_NK: a.normed2_ND,
-      w,
-      z_NM: a.z_NF,
-      y_NM: a.gelu_NF,
+    addLinear(commands, plan, {
+      product: "gelu_forward",
+      tensors: { x_NK: a.normed2_ND, w, z_NM: a.z_NF, y_NM: a.gelu_NF },
       shape: { width, columnCount: feedForwardWidth, weightOffset: at.fc },
     });
-    addLinearResidualForward(commands, plan, {
-      x_NK: a.gelu_NF,
-      w,
-      residual_NM: a.middle_ND,
-      y_NM: isLast ? workspace.final_RD : a.x_ND,
+    addLinear(commands, plan, {
+      product: "residual_forward",
+      tensors: {
+        x_NK: a.gelu_NF,
+        w,
+        residual_NM: a.middle_ND,
+        y_NM: isLast ? workspace.final_RD : a.x_ND,
+      },
       shape: { width: feedForwardWidth, columnCount: width, weightOffset: at.out },
     });
   });

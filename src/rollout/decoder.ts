@@ -13,7 +13,7 @@ import {
   type Tensor,
 } from "../gpu/tensor.ts";
 import { rotaryAngles } from "../kernels/attention.ts";
-import { addLinearForward } from "../kernels/linear.ts";
+import { addLinear } from "../kernels/linear.ts";
 import { segmentCount } from "../kernels/logprob.ts";
 import { groupsOf, kernelOf } from "../kernels/operands.ts";
 import {
@@ -316,10 +316,9 @@ export class Decoder {
       caches: this.#buffers.caches,
       maxPositions,
     });
-    addLinearForward(commands, token, {
-      x_NK: workspace.hidden_RD,
-      w,
-      y_NM: logits,
+    addLinear(commands, token, {
+      product: "forward",
+      tensors: { x_NK: workspace.hidden_RD, w, y_NM: logits },
       shape: { width: config.width, columnCount: config.vocabSize, weightOffset: layout.head },
     });
     this.#addSoftmax(token, drawn);

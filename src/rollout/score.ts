@@ -3,7 +3,7 @@ import { at } from "../core/element.ts";
 import { largest } from "../core/statistics.ts";
 import type { Commands, Plan } from "../gpu/commands.ts";
 import { createTensor, destroy, type Tensor } from "../gpu/tensor.ts";
-import { addLinearForward } from "../kernels/linear.ts";
+import { addLinear } from "../kernels/linear.ts";
 import type { Parameters } from "../model/parameters.ts";
 import { allRows, writeBatch } from "../model/batch_inputs.ts";
 import { forwardPlan, type ForwardSize } from "../model/tiny_agent.ts";
@@ -96,10 +96,9 @@ function prepareScorer(
     label: "logits",
     sizeBytes: capacity * config.vocabSize * 4,
   });
-  addLinearForward(commands, plan, {
-    x_NK: workspace.hidden_RD,
-    w,
-    y_NM: logits,
+  addLinear(commands, plan, {
+    product: "forward",
+    tensors: { x_NK: workspace.hidden_RD, w, y_NM: logits },
     shape: { width: config.width, columnCount: config.vocabSize, weightOffset: layout.head },
   });
   return { workspace, plan, logits };

@@ -3,7 +3,7 @@ import { randomSequence, STREAM } from "../core/rng.ts";
 import type { Commands, Plan } from "../gpu/commands.ts";
 import { createTensor, type Tensor } from "../gpu/tensor.ts";
 import { type AdamSize, addClipAdam, addGradientNorm } from "../kernels/clip_adam.ts";
-import { addLinearForward } from "../kernels/linear.ts";
+import { addLinear } from "../kernels/linear.ts";
 import { addPolicyLoss, type LossSize } from "../kernels/policy_loss.ts";
 import { TINY_AGENT } from "../model/config.ts";
 import {
@@ -142,10 +142,9 @@ function planUpdate(commands: Commands, memory: Memory): Plan<UpdateSize> {
   const { gradient, block_squares, clip_2, refused, dresult_R2 } = gradients;
   const { result_R4, reference_R4, inputs: { objective_R4 } } = workspace;
   const plan = forwardPlan<UpdateSize>(commands, { parameters, workspace });
-  addLinearForward(commands, plan, {
-    x_NK: workspace.hidden_RD,
-    w,
-    y_NM: logits,
+  addLinear(commands, plan, {
+    product: "forward",
+    tensors: { x_NK: workspace.hidden_RD, w, y_NM: logits },
     shape: { width: TINY_AGENT.width, columnCount: TINY_AGENT.vocabSize, weightOffset: head },
   });
   addPolicyLoss(commands, plan, {

@@ -1,12 +1,9 @@
 /** Holds the linear kernels to src/reference/linear.ts and gelu.ts. */
 import { addGradientReduce } from "../../src/kernels/clip_adam.ts";
 import {
+  addLinear,
   addLinearBackwardInput,
   addLinearBackwardWeight,
-  addLinearForward,
-  addLinearGeluBackwardInput,
-  addLinearGeluForward,
-  addLinearResidualForward,
 } from "../../src/kernels/linear.ts";
 import { chunkStarts, ROW_CHUNKS } from "../../src/kernels/operands.ts";
 import { gelu, geluDerivative } from "../../src/reference/gelu.ts";
@@ -70,10 +67,9 @@ export function compareLinearForward(size: LinearCase): Compare {
     withRun(gpu, async (run) => {
       const y_NM = run.empty(rowCount * columnCount);
       run.replay({ rowCount }, (commands, plan) =>
-        addLinearForward(commands, plan, {
-          x_NK: run.rows(rowCount, width, x_NI),
-          w: run.flat(w).w,
-          y_NM,
+        addLinear(commands, plan, {
+          product: "forward",
+          tensors: { x_NK: run.rows(rowCount, width, x_NI), w: run.flat(w).w, y_NM },
           shape,
         }));
       const actual = await run.read(y_NM, rowCount * columnCount);
@@ -91,11 +87,14 @@ export function compareLinearResidualForward(size: LinearCase): Compare {
     withRun(gpu, async (run) => {
       const y_NM = run.empty(rowCount * columnCount);
       run.replay({ rowCount }, (commands, plan) =>
-        addLinearResidualForward(commands, plan, {
-          x_NK: run.rows(rowCount, width, x_NI),
-          w: run.flat(w).w,
-          residual_NM: run.tensor(residual_NO),
-          y_NM,
+        addLinear(commands, plan, {
+          product: "residual_forward",
+          tensors: {
+            x_NK: run.rows(rowCount, width, x_NI),
+            w: run.flat(w).w,
+            residual_NM: run.tensor(residual_NO),
+            y_NM,
+          },
           shape,
         }));
       const actual = await run.read(y_NM, rowCount * columnCount);
@@ -123,11 +122,9 @@ export function compareLinearGeluForward(size: LinearCase): Compare {
       const z_NM = run.empty(rowCount * columnCount);
       const y_NM = run.rows(rowCount, columnCount);
       run.replay({ rowCount }, (commands, plan) =>
-        addLinearGeluForward(commands, plan, {
-          x_NK: run.rows(rowCount, width, x_NI),
-          w: run.flat(w).w,
-          z_NM,
-          y_NM,
+        addLinear(commands, plan, {
+          product: "gelu_forward",
+          tensors: { x_NK: run.rows(rowCount, width, x_NI), w: run.flat(w).w, z_NM, y_NM },
           shape,
         }));
       const y_NO = pre_NO.map(gelu);
@@ -212,11 +209,14 @@ export function compareLinearGeluBackwardInput(size: LinearCase): Compare {
     withRun(gpu, async (run) => {
       const dz_NK = run.rows(rowCount, width);
       run.replay({ rowCount }, (commands, plan) =>
-        addLinearGeluBackwardInput(commands, plan, {
-          dy_NM: run.rows(rowCount, columnCount, dy_NO),
-          w: run.flat(w).w,
-          z_NK: run.tensor(z_NI),
-          dz_NK,
+        addLinear(commands, plan, {
+          product: "gelu_backward_input",
+          tensors: {
+            dy_NM: run.rows(rowCount, columnCount, dy_NO),
+            w: run.flat(w).w,
+            z_NK: run.tensor(z_NI),
+            dz_NK,
+          },
           shape,
         }));
       const actual = await run.readRows(dz_NK, rowCount, width);

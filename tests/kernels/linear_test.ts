@@ -13,7 +13,7 @@ import {
 /** Rows around a block of 8 and a workgroup of 16 blocks; every supported kind of width. */
 const ROWS_AND_WIDTHS = [[1, 32], [7, 64], [8, 96], [9, 128], [65, 64], [129, 32]] as const;
 
-gpuTest("addLinearForward() matches the reference with any number of columns", async () => {
+gpuTest("addLinear() forward matches the reference with any number of columns", async () => {
   for (const [rowCount, width] of ROWS_AND_WIDTHS) {
     for (const columnCount of [7, 60]) {
       await assertHoldsInBothMemories(compareLinearForward({ rowCount, width, columnCount }));
@@ -23,12 +23,12 @@ gpuTest("addLinearForward() matches the reference with any number of columns", a
   await assertHoldsInBothMemories(large);
 });
 
-gpuTest("addLinearForward() matches the reference in the second strip of a texture", async () => {
+gpuTest("addLinear() forward matches the reference in the second strip of a texture", async () => {
   const compare = compareLinearForward({ rowCount: 8195, width: 32, columnCount: 7 });
   assertHolds(await compare(await testGpu()));
 });
 
-gpuTest("addLinearResidualForward() matches the reference", async () => {
+gpuTest("addLinear() residual_forward matches the reference", async () => {
   for (const [rowCount, width] of ROWS_AND_WIDTHS) {
     const size = { rowCount, width, columnCount: 128 - width || 64 };
     await assertHoldsInBothMemories(compareLinearResidualForward(size));
@@ -36,7 +36,7 @@ gpuTest("addLinearResidualForward() matches the reference", async () => {
 });
 
 gpuTest(
-  "addLinearGeluForward() matches the reference before and after the activation",
+  "addLinear() gelu_forward matches the reference before and after the activation",
   async () => {
     for (const [rowCount, width] of ROWS_AND_WIDTHS) {
       await assertHoldsInBothMemories(
@@ -55,7 +55,7 @@ gpuTest("addLinearBackwardInput() matches the reference with padded rows", async
   }
 });
 
-gpuTest("addLinearGeluBackwardInput() matches the reference", async () => {
+gpuTest("addLinear() gelu_backward_input matches the reference", async () => {
   for (const [rowCount, width] of ROWS_AND_WIDTHS) {
     const size = { rowCount, width, columnCount: 40 };
     await assertHoldsInBothMemories(compareLinearGeluBackwardInput(size));

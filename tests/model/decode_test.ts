@@ -3,7 +3,7 @@ import { assert } from "@std/assert";
 import { randomSequence } from "../../src/core/rng.ts";
 import type { Commands, Plan } from "../../src/gpu/commands.ts";
 import { createTensor, destroy, type Tensor } from "../../src/gpu/tensor.ts";
-import { addLinearForward } from "../../src/kernels/linear.ts";
+import { addLinear } from "../../src/kernels/linear.ts";
 import { addLogprobForward, type LogprobSize } from "../../src/kernels/logprob.ts";
 import type { Parameters } from "../../src/model/parameters.ts";
 import { addDecodeLayers } from "../../src/model/tiny_agent_decode.ts";
@@ -51,10 +51,9 @@ function prepareDecoding(commands: Commands, parameters: Parameters): Decoding {
   const plan = commands.plan<LogprobSize>();
   addDecodeLayers(commands, plan, { parameters, workspace, caches, maxPositions: LONGEST });
   const { width, vocabSize } = config;
-  addLinearForward(commands, plan, {
-    x_NK: workspace.hidden_RD,
-    w,
-    y_NM: logits_BV,
+  addLinear(commands, plan, {
+    product: "forward",
+    tensors: { x_NK: workspace.hidden_RD, w, y_NM: logits_BV },
     shape: { width, columnCount: vocabSize, weightOffset: layout.head },
   });
   const { inputs: { token_N4: token_B4, target_R: target_B }, result_R4: result_B4 } = workspace;
