@@ -75,6 +75,7 @@ export {
   type ParameterLayout,
   parameterLayout,
   type ParameterRange,
+  type ParameterRole,
   TINY_AGENT,
 } from "./src/model/config.ts";
 export {

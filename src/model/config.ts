@@ -23,10 +23,17 @@ export const TINY_AGENT: ModelConfig = {
   layerCount: 3,
 };
 
+/** What a parameter is to the model; its initial values follow from it. */
+export type ParameterRole = "embedding" | "linear" | "norm_gain" | "norm_bias";
+
 /** One named parameter and where it lies in the flat buffer, in floats. */
 export interface ParameterRange {
   /** As in checkpoints, for example `blocks.0.qkv.weight`. */
   readonly name: string;
+  /** Weight and bias of a linear layer are both `linear`. */
+  readonly role: ParameterRole;
+  /** Inputs that each output of its layer adds up; of a norm or a table 1. */
+  readonly fanIn: number;
   /** Outermost axis first. */
   readonly shape: readonly number[];
   /** Floats before it. */
@@ -109,27 +116,38 @@ export function parameterLayout(config: ModelConfig): ParameterLayout {
   const { vocabSize, width, feedForwardWidth, layerCount } = config;
   const ranges: ParameterRange[] = [];
   let offset = 0;
-  const add = (name: string, shape: readonly number[]): number => {
+  const add = (name: string, { role, shape, fanIn = 1 }: {
+    readonly role: ParameterRole;
+    readonly shape: readonly number[];
+    readonly fanIn?: number;
+  }): number => {
     const length = shape.reduce((a, b) => a * b, 1);
-    ranges.push({ name, shape, offset, length });
+    ranges.push({ name, role, fanIn, shape, offset, length });
     offset += length;
     return offset - length;
   };
-  const addPair = (name: string, shape: readonly number[]): number => {
-    const start = add(`${name}.weight`, shape);
-    add(`${name}.bias`, shape.slice(0, 1));
+  const addNorm = (name: string): number => {
+    const start = add(`${name}.weight`, { role: "norm_gain", shape: [width] });
+    add(`${name}.bias`, { role: "norm_bias", shape: [width] });
     return start;
   };
-  const embedding = add("tok_emb.weight", [vocabSize, width]);
+  const addWeight = (name: string, [outputs, fanIn]: readonly [number, number]): number =>
+    add(`${name}.weight`, { role: "linear", shape: [outputs, fanIn], fanIn });
+  const addLinear = (name: string, [outputs, fanIn]: readonly [number, number]): number => {
+    const start = addWeight(name, [outputs, fanIn]);
+    add(`${name}.bias`, { role: "linear", shape: [outputs], fanIn });
+    return start;
+  };
+  const embedding = add("tok_emb.weight", { role: "embedding", shape: [vocabSize, width] });
   const blocks = Array.from({ length: layerCount }, (_, layer): BlockOffsets => ({
-    ln1: addPair(`blocks.${layer}.ln1`, [width]),
-    ln2: addPair(`blocks.${layer}.ln2`, [width]),
-    qkv: add(`blocks.${layer}.qkv.weight`, [3 * width, width]),
-    proj: addPair(`blocks.${layer}.proj`, [width, width]),
-    fc: addPair(`blocks.${layer}.fc`, [feedForwardWidth, width]),
-    out: addPair(`blocks.${layer}.out`, [width, feedForwardWidth]),
+    ln1: addNorm(`blocks.${layer}.ln1`),
+    ln2: addNorm(`blocks.${layer}.ln2`),
+    qkv: addWeight(`blocks.${layer}.qkv`, [3 * width, width]),
+    proj: addLinear(`blocks.${layer}.proj`, [width, width]),
+    fc: addLinear(`blocks.${layer}.fc`, [feedForwardWidth, width]),
+    out: addLinear(`blocks.${layer}.out`, [width, feedForwardWidth]),
   }));
-  const finalNorm = addPair("ln", [width]);
-  const head = addPair("head", [vocabSize, width]);
+  const finalNorm = addNorm("ln");
+  const head = addLinear("head", [vocabSize, width]);
   return { ranges, parameterCount: offset, embedding, blocks, finalNorm, head };
 }

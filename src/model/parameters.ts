@@ -1,7 +1,7 @@
 /** A model's weights in GPU memory: the flat buffer, its operand copy, initial values, checkpoints and hash. */
 import { UserError } from "../core/errors.ts";
 import { nearestName } from "../core/nearest.ts";
-import { randomSequence, STREAM } from "../core/rng.ts";
+import { type RandomSequence, randomSequence, STREAM } from "../core/rng.ts";
 import type { Commands } from "../gpu/commands.ts";
 import {
   createFlatOperand,
@@ -12,7 +12,12 @@ import {
   roundUp,
   type Tensor,
 } from "../gpu/tensor.ts";
-import { type ModelConfig, type ParameterLayout, parameterLayout } from "./config.ts";
+import {
+  type ModelConfig,
+  type ParameterLayout,
+  parameterLayout,
+  type ParameterRole,
+} from "./config.ts";
 import type { Tensor as FileTensor } from "./safetensors.ts";
 
 /** Weights on the GPU. `operand` is what the kernels read; it is refreshed after every change of `flat`. */
@@ -92,6 +97,16 @@ export function destroyParameters(parameters: Parameters): void {
   destroy(parameters.flat);
 }
 
+/** How each value of a parameter begins, by its role. */
+const INITIAL: Readonly<
+  Record<ParameterRole, (random: RandomSequence, fanIn: number) => number>
+> = {
+  embedding: (random) => random.normal(),
+  linear: (random, fanIn) => 1 / Math.sqrt(fanIn) * (2 * random.uniform() - 1),
+  norm_gain: () => 1,
+  norm_bias: () => 0,
+};
+
 /**
  * Initial values: token table ~ N(0, 1); linear weights and biases ~ U(−1/√fan_in, 1/√fan_in); LayerNorm 1 and 0 (the
  * defaults of PyTorch's Embedding, Linear and LayerNorm). Runs are unstable with others.
@@ -100,15 +115,9 @@ export function initialValues(config: ModelConfig, seed: number): Float32Array<A
   const layout = parameterLayout(config);
   const values = new Float32Array(layout.parameterCount);
   const random = randomSequence({ seed, stream: STREAM.initialize });
-  for (const { name, offset, length } of layout.ranges) {
-    const isNorm = /(^|\.)ln\d?\./.test(name);
-    const fanIn = name.includes(".out.") ? config.feedForwardWidth : config.width;
-    const bound = 1 / Math.sqrt(fanIn);
-    for (let i = offset; i < offset + length; i++) {
-      if (isNorm) values[i] = name.endsWith("weight") ? 1 : 0;
-      else if (name.startsWith("tok_emb")) values[i] = random.normal();
-      else values[i] = bound * (2 * random.uniform() - 1);
-    }
+  for (const { role, fanIn, offset, length } of layout.ranges) {
+    const draw = INITIAL[role];
+    for (let i = offset; i < offset + length; i++) values[i] = draw(random, fanIn);
   }
   return values;
 }
