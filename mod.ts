@@ -183,8 +183,8 @@ export {
   type KlKind,
   type PolicyLossOptions,
   type SurrogateKind,
-} from "./src/reference/policy_loss.ts";
-export { type PolicyStatistics } from "./src/reference/policy_statistics.ts";
+} from "./src/equations/policy_loss.ts";
+export { type PolicyStatistics } from "./src/equations/policy_statistics.ts";
 export type {
   CheckableTrainer,
   CheckedEpisode,

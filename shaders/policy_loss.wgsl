@@ -4,7 +4,7 @@
 //   objective_N4   [N, 4]   in   (advantage, weight, mean_weight, old log-prob)
 //   dresult_N2     [N, 2]   out  d loss / d log-prob, d loss / d entropy
 // One invocation owns one token; no sums. surrogate: 0 −A·log π, 1 −min(ρA, clip(ρ)A); kl_kind: 0 none, 1–3 k1–k3.
-// Reference: src/reference/policy_loss.ts. Source: Williams 1992; Schulman et al. 2017, equation 7; Schulman 2020.
+// Reference: src/equations/policy_loss.ts. Source: Williams 1992; Schulman et al. 2017, equation 7; Schulman 2020.
 struct Params {
   row_count: u32, surrogate: u32, clip_low: f32, clip_high: f32, kl_kind: u32, kl_coef: f32, entropy_coef: f32,
 }

@@ -6,7 +6,7 @@ import { openGym } from "../gym/gym.ts";
 import { type ModelConfig, TINY_AGENT } from "../model/config.ts";
 import { Learner } from "../model/learner.ts";
 import { createParameters, destroyParameters, initialValues } from "../model/parameters.ts";
-import { ADAM_BETA1, ADAM_BETA2, ADAM_EPS } from "../reference/clip_adam.ts";
+import { ADAM_BETA1, ADAM_BETA2, ADAM_EPS } from "../equations/adam.ts";
 import { packEpisodes } from "../rollout/batch.ts";
 import { countEpisodes } from "./rollout.ts";
 import { rolloutWork, updateWork, type Work } from "./roofline.ts";

@@ -5,7 +5,7 @@ import { TINY_AGENT } from "../model/config.ts";
 import { toTensors } from "../model/parameters.ts";
 import { clipAdam, globalNorm } from "../reference/clip_adam.ts";
 import { logprobFromLogits, logprobFromLogitsBackward } from "../reference/logprob.ts";
-import { policyLoss } from "../reference/policy_loss.ts";
+import { policyLoss } from "../equations/policy_loss.ts";
 import {
   type PackedTokens,
   tinyAgentBackward,

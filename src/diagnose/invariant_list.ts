@@ -2,7 +2,7 @@
 import { at } from "../core/element.ts";
 import { mean, sampleVariance } from "../core/statistics.ts";
 import { OWNER } from "../core/owner.ts";
-import { klTerm } from "../reference/policy_loss.ts";
+import { klTerm } from "../equations/policy_loss.ts";
 import { groupStandardizedAdvantage } from "../equations/advantage.ts";
 import type { Evidence, Invariant, Measured } from "./invariant.ts";
 

@@ -1,5 +1,6 @@
 /** The policy loss's gradient for log-probs and entropies: surrogate, KL to a reference, entropy. */
 import policyLoss from "#shaders/policy_loss.wgsl" with { type: "text" };
+import { KL_KINDS, type PolicyLossOptions, SURROGATE_KINDS } from "../equations/policy_loss.ts";
 import type { Commands, Plan } from "../gpu/commands.ts";
 import type { KernelSpec } from "../gpu/kernel.ts";
 import type { Tensor } from "../gpu/tensor.ts";
@@ -28,21 +29,11 @@ export const POLICY_LOSS: KernelSpec = {
   iterations: () => 0,
 };
 
-/** What the loss is made of; the same record as the reference's `PolicyLossOptions`. */
+/** What the loss is made of. */
 export interface LossSize extends RowSize {
   /** Surrogate, clip, KL and entropy. */
-  readonly loss: {
-    readonly surrogate: "reinforce" | "clipped";
-    readonly clipLow: number;
-    readonly clipHigh: number;
-    readonly klKind: "k1" | "k2" | "k3";
-    readonly klCoef: number;
-    readonly entropyCoef: number;
-  };
+  readonly loss: PolicyLossOptions;
 }
-
-const SURROGATE_CODE = { reinforce: 0, clipped: 1 } as const;
-const KL_CODE = { k1: 1, k2: 2, k3: 3 } as const;
 
 /** Adds dresult_N2 = (d loss / d log-prob, d loss / d entropy) per token to a plan. */
 export function addPolicyLoss<Size extends LossSize>(
@@ -62,10 +53,10 @@ export function addPolicyLoss<Size extends LossSize>(
     launch: ({ rowCount, loss }) => ({
       params: {
         row_count: rowCount,
-        surrogate: SURROGATE_CODE[loss.surrogate],
+        surrogate: SURROGATE_KINDS.indexOf(loss.surrogate),
         clip_low: loss.clipLow,
         clip_high: loss.clipHigh,
-        kl_kind: loss.klCoef === 0 ? 0 : KL_CODE[loss.klKind],
+        kl_kind: loss.klCoef === 0 ? 0 : 1 + KL_KINDS.indexOf(loss.klKind),
         kl_coef: loss.klCoef,
         entropy_coef: loss.entropyCoef,
       },

@@ -1,12 +1,6 @@
 /** One optimizer step: clip the gradient by its global norm, then Adam (Kingma and Ba 2015, arXiv:1412.6980, algorithm 1). */
 import { requireSizes } from "../core/shape.ts";
-
-/** Adam's defaults, of the paper and of PyTorch. */
-export const ADAM_BETA1 = 0.9;
-/** Decay of the second moment. */
-export const ADAM_BETA2 = 0.999;
-/** Added to the square root of the second moment. */
-export const ADAM_EPS = 1e-8;
+import { ADAM_BETA1, ADAM_BETA2, ADAM_EPS } from "../equations/adam.ts";
 
 /** Keeps the clip factor finite at a gradient of 0; PyTorch's `clip_grad_norm_`. */
 export const CLIP_EPS = 1e-6;

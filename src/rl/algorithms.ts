@@ -1,5 +1,5 @@
 /** The algorithms, each a record that composes an advantage, a surrogate and an aggregation; a new objective is one more record. */
-import type { SurrogateKind } from "../reference/policy_loss.ts";
+import type { SurrogateKind } from "../equations/policy_loss.ts";
 import {
   groupCenteredAdvantage,
   groupStandardizedAdvantage,

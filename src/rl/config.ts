@@ -3,8 +3,10 @@ import { z } from "zod";
 import { UserError } from "../core/errors.ts";
 import { suggestName } from "../core/nearest.ts";
 import { describeRule } from "../core/schema.ts";
+import { ADAM_BETA1, ADAM_BETA2, ADAM_EPS } from "../equations/adam.ts";
 import { BASELINE_DECAY, GROUP_STD_EPS } from "../equations/advantage.ts";
 import { AGGREGATION_MODES, type AggregationMode } from "../equations/aggregate.ts";
+import { KL_KINDS, type KlKind } from "../equations/policy_loss.ts";
 import { type AlgorithmName, ALGORITHMS } from "./algorithms.ts";
 import { describeUnread } from "./config_readers.ts";
 
@@ -51,7 +53,7 @@ export interface TrainConfig {
   /** Weight of the KL divergence from the reference. */
   readonly klCoef: number;
   /** Estimator of that divergence (klCoef above 0 only). */
-  readonly klKind: "k1" | "k2" | "k3";
+  readonly klKind: KlKind;
   /** Weight of the entropy, which the loss rewards. */
   readonly entropyCoef: number;
 
@@ -116,7 +118,7 @@ const trainSchema = z.strictObject({
   clipLow: share,
   clipHigh: coefficient,
   klCoef: coefficient,
-  klKind: z.enum(["k1", "k2", "k3"]),
+  klKind: z.enum(KL_KINDS),
   entropyCoef: coefficient,
 
   epochs: z.int().min(1).max(64),
@@ -160,8 +162,8 @@ export const COMMON_DEFAULTS: Omit<TrainConfig, "algorithm" | "aggregation"> = {
   minibatches: 2,
   microbatches: 1,
   lr: 1e-3,
-  betas: [0.9, 0.999],
-  eps: 1e-8,
+  betas: [ADAM_BETA1, ADAM_BETA2],
+  eps: ADAM_EPS,
   maxGradNorm: 1,
   skipZeroSignal: false,
   evalEvery: 8,

@@ -1,7 +1,7 @@
 /** The gradient of a loss over a batch of any size, accumulated piece by piece, and the loss from the same forward passes. */
 import type { Learner } from "../model/learner.ts";
-import { ADAM_BETA1, ADAM_BETA2, ADAM_EPS } from "../reference/clip_adam.ts";
-import { policyLoss, type PolicyLossOptions } from "../reference/policy_loss.ts";
+import { ADAM_BETA1, ADAM_BETA2, ADAM_EPS } from "../equations/adam.ts";
+import { policyLoss, type PolicyLossOptions } from "../equations/policy_loss.ts";
 import { type PackedBatch, packEpisodes } from "../rollout/batch.ts";
 import { splitEpisodes } from "../rollout/score.ts";
 import { lossTokens } from "./objective.ts";

@@ -1,5 +1,5 @@
 /** Losses under a name, each a record of an aggregation and the terms that it sums; a new one is one more record. */
-import type { PolicyLossOptions } from "../reference/policy_loss.ts";
+import type { PolicyLossOptions } from "../equations/policy_loss.ts";
 import { findMaskFault, gridToRows, type PackedBatch } from "../rollout/batch.ts";
 import { type AggregationMode, aggregationWeights } from "../equations/aggregate.ts";
 import type { GradientTask } from "./gradient.ts";

@@ -1,6 +1,6 @@
 /** From grids to what the learner trains on: rows of (advantage, weight, mean weight, old log-prob), and the loss over them. */
 import { at } from "../core/element.ts";
-import type { PolicyLossTokens } from "../reference/policy_loss.ts";
+import type { PolicyLossTokens } from "../equations/policy_loss.ts";
 import { requireSizes } from "../core/shape.ts";
 import { gridToRows, type PackedBatch } from "../rollout/batch.ts";
 

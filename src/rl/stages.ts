@@ -5,7 +5,7 @@
 import type { RandomSequence } from "../core/rng.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
 import { MAX_CALL_TOKENS } from "../gym/calls.ts";
-import type { PolicyLossOptions } from "../reference/policy_loss.ts";
+import type { PolicyLossOptions } from "../equations/policy_loss.ts";
 import type { ResidentRequest } from "../rollout/resident.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { aggregationWeights } from "../equations/aggregate.ts";

@@ -1,7 +1,7 @@
 /** What an update did: the statistics of every minibatch, from its own forward before its step. */
 import type { KeptRows, KeptStep } from "../model/learner.ts";
-import type { PolicyLossOptions, PolicyLossTokens } from "../reference/policy_loss.ts";
-import { type PolicyStatistics, policyStatistics } from "../reference/policy_statistics.ts";
+import type { PolicyLossOptions, PolicyLossTokens } from "../equations/policy_loss.ts";
+import { type PolicyStatistics, policyStatistics } from "../equations/policy_statistics.ts";
 import { lossTokens } from "./objective.ts";
 import type { Part } from "./stages.ts";
 import { gridRows, type TrainBatch } from "./train_batch.ts";

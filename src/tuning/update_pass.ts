@@ -21,7 +21,7 @@ import {
   type GradientWorkspace,
   type Workspace,
 } from "../model/workspace.ts";
-import { ADAM_BETA1, ADAM_BETA2, ADAM_EPS } from "../reference/clip_adam.ts";
+import { ADAM_BETA1, ADAM_BETA2, ADAM_EPS } from "../equations/adam.ts";
 import { objectiveRows } from "../rl/objective.ts";
 import { type PackedBatch, packEpisodes } from "../rollout/batch.ts";
 

@@ -1,7 +1,7 @@
-/** Holds the policy loss's kernel to src/reference/policy_loss.ts. */
+/** Holds the policy loss's kernel to src/equations/policy_loss.ts. */
 import { assert } from "@std/assert";
 import { addPolicyLoss, type LossSize } from "../../src/kernels/policy_loss.ts";
-import { policyLoss } from "../../src/reference/policy_loss.ts";
+import { policyLoss } from "../../src/equations/policy_loss.ts";
 import { absolute, type Compare, expError, randomF32, roundoffs, withRun } from "./harness.ts";
 
 /** Rows: in a cycle of six, two whose weights are 0. */

@@ -1,10 +1,11 @@
 /** Tests of the policy loss's kernel: both surrogates, every estimator of the KL divergence, entropy. */
+import { KL_KINDS, SURROGATE_KINDS } from "../../src/equations/policy_loss.ts";
 import { gpuTest } from "../gpu/gpu_test_device.ts";
 import { assertHoldsInBothMemories } from "./harness.ts";
 import { comparePolicyLoss } from "./policy_loss.ts";
 
-for (const surrogate of ["reinforce", "clipped"] as const) {
-  for (const klKind of ["k1", "k2", "k3"] as const) {
+for (const surrogate of SURROGATE_KINDS) {
+  for (const klKind of KL_KINDS) {
     gpuTest(`addPolicyLoss() matches the reference for ${surrogate} with ${klKind}`, async () => {
       for (const klCoef of [0, 0.3]) {
         await assertHoldsInBothMemories(

@@ -2,7 +2,7 @@
 import { assert } from "@std/assert";
 import { readParameters } from "../../src/model/parameters.ts";
 import { globalNorm } from "../../src/reference/clip_adam.ts";
-import { policyLoss } from "../../src/reference/policy_loss.ts";
+import { policyLoss } from "../../src/equations/policy_loss.ts";
 import { type LossName, NAMED_LOSSES } from "../../src/rl/named_losses.ts";
 import { lossTokens } from "../../src/rl/objective.ts";
 import { gpuTest, MEMORIES, testGpu } from "../gpu/gpu_test_device.ts";

@@ -8,11 +8,12 @@ import {
   type LogprobResult,
 } from "../../src/reference/logprob.ts";
 import {
+  KL_KINDS,
   policyLoss,
   type PolicyLossOptions,
   type PolicyLossTokens,
-} from "../../src/reference/policy_loss.ts";
-import { policyStatistics } from "../../src/reference/policy_statistics.ts";
+} from "../../src/equations/policy_loss.ts";
+import { policyStatistics } from "../../src/equations/policy_statistics.ts";
 import {
   type NamedArrays,
   tinyAgentBackward,
@@ -219,7 +220,7 @@ Deno.test("policyStatistics() gives PyTorch's statistics", () => {
   assertClose("kl_k3", ours.klRef, { value: stats.kl_k3, bound });
   // A count over a count: equal unless a token sits on the edge of the clip.
   assertClose("clip_frac", ours.clipFraction, { value: stats.clip_frac, bound: 1e-12 });
-  for (const klKind of ["k1", "k2", "k3"] as const) {
+  for (const klKind of KL_KINDS) {
     const kl = policyLoss({ ...tokens, weight_N: new Float64Array(N) }, {
       ...PPO_K3_ENTROPY,
       klKind,

@@ -2,11 +2,17 @@
 import { at } from "../core/element.ts";
 import { requireSizes } from "../core/shape.ts";
 
+/** Every surrogate term. */
+export const SURROGATE_KINDS = ["reinforce", "clipped"] as const;
+
 /** `reinforce`: −A log π. `clipped`: PPO's pessimistic clipped ratio. */
-export type SurrogateKind = "reinforce" | "clipped";
+export type SurrogateKind = typeof SURROGATE_KINDS[number];
+
+/** Every estimator of the KL divergence; see {@link klTerm}. */
+export const KL_KINDS = ["k1", "k2", "k3"] as const;
 
 /** Schulman's three estimators of the KL divergence from samples of the policy. */
-export type KlKind = "k1" | "k2" | "k3";
+export type KlKind = typeof KL_KINDS[number];
 
 /** One entry per packed token. Rows whose two weights are 0 are not looked at. */
 export interface PolicyLossTokens {

@@ -1,15 +1,17 @@
-/** Tests of src/reference/policy_loss.ts. */
+/** Tests of src/equations/policy_loss.ts. */
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import {
   clippedTerm,
   clipRatio,
+  KL_KINDS,
+  type KlKind,
   klTerm,
   policyLoss,
   type PolicyLossOptions,
   type PolicyLossTokens,
   reinforceTerm,
-} from "../../src/reference/policy_loss.ts";
-import { assertGradient, randomArray } from "./central_difference.ts";
+} from "../../src/equations/policy_loss.ts";
+import { assertGradient, randomArray } from "../reference/central_difference.ts";
 
 const CLIP = { clipLow: 0.2, clipHigh: 0.3 };
 
@@ -61,7 +63,7 @@ Deno.test("klTerm() gives hand values at d = log 2", () => {
   assertAlmostEquals(klTerm("k3", d).derivative, 0.5, 1e-15);
 });
 
-for (const kind of ["k1", "k2", "k3"] as const) {
+for (const kind of KL_KINDS) {
   Deno.test(`klTerm() has the derivative of ${kind} and is exactly 0 where the policies agree`, () => {
     assert(klTerm(kind, 0).value === 0);
     const d = Float64Array.of(-2, -0.3, 1e-4, 0.7, 3);
@@ -77,7 +79,7 @@ Deno.test("klTerm() of k1 and k3 has the mean KL(π ‖ π_ref), exactly, under 
   const pi = [0.7, 0.2, 0.1];
   const ref = [0.2, 0.2, 0.6];
   const kl = pi.reduce((sum, p, v) => sum + p * Math.log(p / ref[v]), 0);
-  const mean = (kind: "k1" | "k2" | "k3") =>
+  const mean = (kind: KlKind) =>
     pi.reduce((sum, p, v) => sum + p * klTerm(kind, Math.log(p / ref[v])).value, 0);
   assertAlmostEquals(mean("k1"), kl, 1e-15);
   assertAlmostEquals(mean("k3"), kl, 1e-15);
@@ -123,7 +125,7 @@ Deno.test("policyLoss() adds up its three terms as written", () => {
 });
 
 for (const surrogate of ["reinforce", "clipped"] as const) {
-  for (const klKind of ["k1", "k2", "k3"] as const) {
+  for (const klKind of KL_KINDS) {
     Deno.test(`policyLoss() has the gradient of ${surrogate} with ${klKind} and entropy`, () => {
       const t = tokens();
       const options = { ...OPTIONS, surrogate, klKind, klCoef: 0.3, entropyCoef: 0.7 };

@@ -1,11 +1,11 @@
-/** Tests of src/reference/policy_statistics.ts. */
+/** Tests of src/equations/policy_statistics.ts. */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import {
   policyLoss,
   type PolicyLossOptions,
   type PolicyLossTokens,
-} from "../../src/reference/policy_loss.ts";
-import { policyStatistics } from "../../src/reference/policy_statistics.ts";
+} from "../../src/equations/policy_loss.ts";
+import { policyStatistics } from "../../src/equations/policy_statistics.ts";
 
 const OPTIONS: PolicyLossOptions = {
   surrogate: "clipped",
