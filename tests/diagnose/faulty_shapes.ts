@@ -110,7 +110,7 @@ export const FAULTY_SHAPES: Readonly<Record<string, FaultyKind>> = {
     class: "violated",
   },
   "the entropy collapses": {
-    shape: { from: 0.35, to: 0.2 },
+    shape: { from: 0.35, to: 0.12 },
     change: each((row, at) => row.entropy! *= Math.exp(-6 * at)),
     id: "entropy_collapse",
     class: "suspect",
@@ -122,19 +122,19 @@ export const FAULTY_SHAPES: Readonly<Record<string, FaultyKind>> = {
     class: "suspect",
   },
   "answers grow and the reward does not": {
-    shape: { from: 0.35, to: 0.2, lengthGrowth: 4 },
+    shape: { from: 0.35, to: 0.12, lengthGrowth: 4 },
     change: () => {},
     id: "length_runaway",
     class: "suspect",
   },
   "answers shrink and the reward does not rise": {
-    shape: { from: 0.35, to: 0.2 },
+    shape: { from: 0.35, to: 0.12 },
     change: each((row, at) => row.length! *= Math.exp(-3 * at)),
     id: "length_collapse",
     class: "suspect",
   },
   "the gradient is 0": {
-    shape: { from: 0.35, to: 0.2 },
+    shape: { from: 0.35, to: 0.12 },
     change: each((row) => row.gradNorm = 0),
     writers: ["trl"],
     id: "gradient_zero_with_signal",
@@ -176,7 +176,7 @@ export const FAULTY_SHAPES: Readonly<Record<string, FaultyKind>> = {
     class: "note",
   },
   "the learning rate is 0": {
-    shape: { from: 0.35, to: 0.2 },
+    shape: { from: 0.35, to: 0.12 },
     change: each((row, _, random) => Object.assign(row, { learningRate: 0, kl: 2e-4 * random() })),
     id: "learning_rate_zero",
     class: "violated",

@@ -126,13 +126,13 @@ function lengthTrend(context: Context, length: Curve): readonly Finding[] {
     boundFrom: grows ? "twice the run's own first fifth" : "a third of the run's own first fifth",
   };
   const rewardMoved = `${say(rewardChange.head)} to ${say(rewardChange.tail)}`;
-  if (came === "better" || came === "likely-better" || isAtTop(context)) {
+  if (came === "better" || came === "unclear" || isAtTop(context)) {
     return [{
       ...common,
       class: "note",
       sentence:
         `Completions ${grows ? "grow" : "shrink"} ${moved} with the reward at ${rewardMoved}: ` +
-        "a change of style that does it no harm.",
+        "a change of style that does it no harm that shows.",
       next: "Read a few answers of the first and the last steps side by side.",
     }];
   }

@@ -133,8 +133,12 @@ export interface Change {
   /** Step at which the last fifth begins. */
   readonly tailStep: number;
   readonly lastStep: number;
-  /** Their difference over its own standard error. */
+  /** Standard error of their difference. */
+  readonly error: number;
+  /** Their difference over its standard error. */
   readonly z: number;
+  /** From the tenth to the ninetieth hundredth of all values. */
+  readonly range: number;
   /** True where nine in ten values of one end lie beyond nine in ten of the other: steep curves have no common noise. */
   readonly isApart: boolean;
 }
@@ -162,7 +166,9 @@ export function changeOf(curve: Curve): Change | undefined {
   const isApart = difference > 0
     ? quantile(last, 0.1) > quantile(first, 0.9)
     : quantile(last, 0.9) < quantile(first, 0.1);
-  return { head, tail, tailStep: steps[count - width], lastStep: steps[count - 1], z, isApart };
+  const range = quantile(values, 0.9) - quantile(values, 0.1);
+  const [tailStep, lastStep] = [steps[count - width], steps[count - 1]];
+  return { head, tail, tailStep, lastStep, error, z, range, isApart };
 }
 
 /** From which share of its values a part of a curve begins, and where it ends. */

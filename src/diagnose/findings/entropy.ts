@@ -30,14 +30,14 @@ function entropyTrend(context: Context, entropy: Curve): readonly Finding[] {
           `${fell} while the reward rises (${rewardMoved}): the policy has learnt what to do, which is no collapse.`,
       }];
     }
-    if (came === "unknown" || came === "likely-better") {
+    if (came === "unknown" || came === "unclear") {
       return [{
         ...common,
         ...bound,
         id: "entropy_collapse",
         class: "note",
         sentence: `${fell}, and the reward ${
-          reward ? `may have risen (${rewardMoved})` : "is not in the log"
+          reward ? `is too noisy to tell (${rewardMoved})` : "is not in the log"
         }: nothing says yet whether the policy has learnt or collapsed.`,
       }];
     }

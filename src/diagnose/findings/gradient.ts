@@ -1,7 +1,7 @@
 /** Rules about the update: gradients of 0 or out of nowhere, spikes, a learning rate of 0. */
 import { quantile } from "../../core/statistics.ts";
 import type { Finding } from "../finding.ts";
-import { changeOf, type Curve, middle, say, spikesOf, valuesAt } from "./curve.ts";
+import { changeOf, type Curve, intervalOf, middle, say, spikesOf, valuesAt } from "./curve.ts";
 import { about, type Context, isExact, type Rule, stepsText } from "./rule.ts";
 import { flatnessOf, tellsOfGroups } from "./signal.ts";
 
@@ -20,6 +20,25 @@ function longestRun(count: number, holds: (index: number) => boolean) {
   return best;
 }
 
+/** Chance below which flat steps are not why rows show no gradient. */
+const CHANCE = 1e-6;
+
+/**
+ * Whether rows of a norm that is the last step's alone can be 0 by luck: in each, that step may be one of the flat ones.
+ */
+function isLuck(
+  { series, steps }: Curve,
+  { run, flat }: {
+    readonly run: { readonly first: number; readonly last: number };
+    readonly flat: Float64Array;
+  },
+): boolean {
+  if (series.definition.window !== "last" || intervalOf(steps) <= 1) return false;
+  let chance = 1;
+  for (let i = run.first; i <= run.last; i++) chance *= flat[i];
+  return chance > CHANCE;
+}
+
 function zeroGradient(context: Context, gradient: Curve): readonly Finding[] {
   const flatness = flatnessOf(context);
   if (!flatness || !tellsOfGroups(flatness) || !isExact(context, gradient)) return [];
@@ -27,7 +46,7 @@ function zeroGradient(context: Context, gradient: Curve): readonly Finding[] {
   const hasSignal = (index: number) => flat[index] <= 0.5;
   const { steps, values } = gradient;
   const run = longestRun(steps.length, (i) => values[i] === 0 && hasSignal(i));
-  if (run.length < LEAST_ROWS) return [];
+  if (run.length < LEAST_ROWS || isLuck(gradient, { run, flat })) return [];
   const isAll = values.every((value) => value === 0);
   const range = stepsText(steps[run.first], steps[run.last]);
   if (isAll && context.isLearning) {

@@ -47,18 +47,26 @@ export interface Rule {
 /** How sure a trend of the reward must be: four standard errors, a chance of 1 in 30,000 of noise. */
 export const SURE = 4;
 
-/** From here on a rise of the reward is likely enough that nothing may be held against it. */
-const LIKELY = 2;
+/** Standard errors above a change below which it truly lies, 95 times in a hundred. */
+const ONE_SIDED = 1.64;
 
-/** How the rewards stand at the end; `likely-better` where they seem to have risen and noise may be why. */
-export type RewardOutcome = "better" | "likely-better" | "same" | "worse" | "unknown";
+/** A rise below this share of how far the reward ranges anyway is none worth the name; where its 0 lies means nothing. */
+const WORTH_THE_NAME = 0.3;
+
+/**
+ * How the rewards stand at the end. `unclear`: too noisy to tell, so that nothing may be concluded from their not rising.
+ * `same`: a rise worth the name would have shown.
+ */
+export type RewardOutcome = "better" | "same" | "worse" | "unclear" | "unknown";
 
 /** How a change of the reward is read. */
 export function outcomeOf(change: Change | undefined): RewardOutcome {
   if (!change) return "unknown";
-  if (change.z > SURE) return "better";
-  if (change.z > LIKELY) return "likely-better";
-  return change.z < -SURE ? "worse" : "same";
+  const { head, tail, error, z, range } = change;
+  if (z > SURE) return "better";
+  if (z < -SURE) return "worse";
+  const most = tail - head + ONE_SIDED * error;
+  return z < 1 && most <= WORTH_THE_NAME * range ? "same" : "unclear";
 }
 
 /** Prepares what the rules look at. */

@@ -48,6 +48,8 @@ export function isAtTop(context: Context): boolean {
   const low = sortedEnds(reward.values)[0];
   // Rewards between 0 and 1 have their top at 1 by their definition; of others only a rise tells.
   if (low >= 0 && top <= 1 && end >= 0.9) return true;
+  // On any scale: the best that any row has, in most rows of the end, where others had less.
+  if (end === top && low < top) return true;
   const rose = rewardChange !== undefined && rewardChange.z > SURE;
   return rose && end - low >= 0.8 * (top - low);
 }
