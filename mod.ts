@@ -100,7 +100,7 @@ export {
 } from "./src/model/workspace.ts";
 export { type LogprobSize } from "./src/kernels/logprob.ts";
 export { type LossSize } from "./src/kernels/policy_loss.ts";
-export { type AdamSize } from "./src/kernels/clip_adam.ts";
+export { type AdamSize, type NotFinite as NotFiniteGradient } from "./src/kernels/clip_adam.ts";
 export { type RowSize } from "./src/kernels/operands.ts";
 
 // The gym, and environments of your own.
@@ -194,6 +194,7 @@ export type {
   CheckVerdict,
   LossInputs,
 } from "./src/diagnose/invariant.ts";
+export { CHECK_LACKS, CHECK_VERDICTS } from "./src/diagnose/invariant.ts";
 export { checkInvariants, violated } from "./src/diagnose/invariants.ts";
 export { type CheckRequest, runChecks } from "./src/faults/trainer_checks.ts";
 export { bisect, type BisectResult, type BisectTest } from "./src/diagnose/bisect.ts";

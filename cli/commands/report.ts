@@ -1,7 +1,7 @@
 /** `agentrl report`: one HTML file about runs, whoever trained them, experiments, failures and timings. */
 import { UserError } from "../../src/core/errors.ts";
 import { requireOutput } from "../../src/files/output.ts";
-import { reportOn } from "../../src/report/files/report_on.ts";
+import { reportLogs } from "../../src/report/files/report_on.ts";
 import { defineCommand } from "../command.ts";
 import { LOG_FLAGS, readAgainst, readView } from "../read_view.ts";
 
@@ -21,7 +21,7 @@ export const command = defineCommand({
     }
     const read = flags.against === undefined ? paths : [...paths, flags.against];
     requireOutput(out, { inputs: read.filter((path) => path !== "-") });
-    const sizeBytes = await reportOn(paths, out, {
+    const sizeBytes = await reportLogs(paths, out, {
       readView: (path) => readView(path, flags),
       against: await readAgainst(flags),
     });

@@ -26,11 +26,28 @@ async function readByItself(path: string): Promise<RunView> {
 }
 
 /**
+ * Writes a report in which logs of other trainers are read and judged as the caller says.
+ *
+ * @param reading How logs are read; see `reportOn` for the rest.
+ */
+export async function reportLogs(
+  paths: readonly string[],
+  out: string,
+  reading: LogReading,
+): Promise<number> {
+  const { readView = readByItself, against } = reading;
+  const readLog = async (path: string): Promise<LogData> => {
+    const view = await readView(path);
+    return { name: nameOf(path), view, findings: judgeLog(view, { against }), against };
+  };
+  return await writeReport(out, await readContent(paths, readLog));
+}
+
+/**
  * Writes a report, whole or not at all.
  *
  * @param paths Folders of runs, of `faults` and of `lab`; JSON of `check --matrix` and `bench`; logs of any trainer.
  * @param out The file.
- * @param reading How logs of other trainers are read and judged.
  * @returns Its size in bytes.
  * @throws {UserError} When a path cannot be read or is none of these, or the file cannot be written.
  * @example
@@ -39,15 +56,6 @@ async function readByItself(path: string): Promise<RunView> {
  * await reportOn(["runs/first", "checkpoint-120/trainer_state.json"], "first.html");
  * ```
  */
-export async function reportOn(
-  paths: readonly string[],
-  out: string,
-  reading: LogReading = {},
-): Promise<number> {
-  const { readView = readByItself, against } = reading;
-  const readLog = async (path: string): Promise<LogData> => {
-    const view = await readView(path);
-    return { name: nameOf(path), view, findings: judgeLog(view, { against }), against };
-  };
-  return await writeReport(out, await readContent(paths, readLog));
+export function reportOn(paths: readonly string[], out: string): Promise<number> {
+  return reportLogs(paths, out, {});
 }
