@@ -26,8 +26,8 @@ export interface Tally {
   leftovers: number;
   /** Ended otherwise than by the kill, or by a sentence with exit code 4. */
   traces: number;
-  /** False where the time was up before the last one. */
-  isComplete: boolean;
+  /** How many there are to try; more than were tried where the time was up. */
+  readonly planned: number;
   /** Where something went wrong. */
   readonly notes: string[];
 }
@@ -43,14 +43,9 @@ export interface Yardstick {
   readonly stepOperations: number;
 }
 
-const newTally = (): Tally => ({
-  tried: 0,
-  different: 0,
-  leftovers: 0,
-  traces: 0,
-  isComplete: true,
-  notes: [],
-});
+const newTally = (planned: number): Tally => (
+  { planned, tried: 0, different: 0, leftovers: 0, traces: 0, notes: [] }
+);
 
 /** Makes the run that is left alone, and counts its file operations. */
 export async function makeYardstick(commands: Commands, folder: string): Promise<Yardstick> {
@@ -159,13 +154,10 @@ export interface FaultPlan {
 export async function faultEverywhere(yardstick: Yardstick, plan: FaultPlan): Promise<Tally> {
   const { kind, fromNothing, limit = Infinity, isTimeUp = () => false } = plan;
   const { commands, folder, startOperations, stepOperations } = yardstick;
-  const tally = newTally();
-  for (const at of spreadOut(fromNothing ? startOperations : stepOperations)) {
-    if (tally.tried >= limit) break;
-    if (isTimeUp()) {
-      tally.isComplete = false;
-      break;
-    }
+  const planned = fromNothing ? startOperations : stepOperations;
+  const tally = newTally(planned);
+  for (const at of spreadOut(planned)) {
+    if (tally.tried >= limit || isTimeUp()) break;
     const path = `${folder}/fault-${at}`;
     if (!fromNothing) copyStart(yardstick.path, path);
     const settings = smallSettings(STEPS, SETS);
@@ -200,12 +192,9 @@ export async function killTwice(
 ): Promise<Tally> {
   const { count, random, isTimeUp = () => false } = options;
   const { commands, folder, stepOperations } = yardstick;
-  const tally = newTally();
+  const tally = newTally(count);
   for (let i = 0; i < count; i++) {
-    if (isTimeUp()) {
-      tally.isComplete = false;
-      break;
-    }
+    if (isTimeUp()) break;
     const path = `${folder}/twice-${i}`;
     copyStart(yardstick.path, path);
     const places = [random(), random()].map((share) => Math.floor(share * stepOperations));
@@ -228,13 +217,10 @@ export async function killChildren(
   },
 ): Promise<Tally> {
   const { count, random, isTimeUp = () => false } = options;
-  const tally = newTally();
+  const tally = newTally(count);
   const sets = [...SMALL_SETS, ...SETS, `steps=${STEPS}`].flatMap((set) => ["--set", set]);
   for (let i = 0; i < count; i++) {
-    if (isTimeUp()) {
-      tally.isComplete = false;
-      break;
-    }
+    if (isTimeUp()) break;
     const path = `${yardstick.folder}/child-${i}`;
     const isResumed = i % 3 > 0;
     if (isResumed) copyStart(yardstick.path, path);
@@ -256,10 +242,9 @@ export async function killChildren(
 
 /** A row of the printed table. */
 export function tallyRow(name: string, tally: Tally): string {
-  const { tried, different, leftovers, traces, isComplete } = tally;
-  return `| ${(isComplete ? name : `${name} (time up)`).padEnd(44)} | ${
-    [tried, different, leftovers, traces].map((count) => String(count).padStart(9)).join(" | ")
-  } |`;
+  const { tried, planned, different, leftovers, traces } = tally;
+  const cells = [tried, planned, different, leftovers, traces];
+  return `| ${name.padEnd(44)} | ${cells.map((count) => String(count).padStart(9)).join(" | ")} |`;
 }
 
 async function main(args: readonly string[]): Promise<number> {
@@ -279,9 +264,9 @@ async function main(args: readonly string[]): Promise<number> {
   const commands = new Commands(await openGpu({ requireHardware: false, readback: "awaited" }));
   const yardstick = await makeYardstick(commands, folder);
   console.log(
-    `| ${"fault".padEnd(44)} |     tried | different | leftovers | traces    |\n|${
+    `| ${"fault".padEnd(44)} |     tried |        of | different | leftovers | traces    |\n|${
       "-".repeat(46)
-    }|${"-----------|".repeat(4)}`,
+    }|${"-----------|".repeat(5)}`,
   );
   const { startOperations, stepOperations } = yardstick;
   console.log(
