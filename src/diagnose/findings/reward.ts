@@ -1,4 +1,5 @@
 /** Rules about the outcome: components that never pay or work against each other, evaluation against reward, a peak that was lost. */
+import { quantile } from "../../core/statistics.ts";
 import type { Finding } from "../finding.ts";
 import {
   type Change,
@@ -191,6 +192,9 @@ const SURE_OF_PEAK = 7;
 /** A run that has fallen this deep, as a share of its last fall, and recovered before is one that swings. */
 const SWINGS = 0.4;
 
+/** A fall that is small beside how far single rows range is one that the run may make again and undo. */
+const OF_ITS_RANGE = 0.8;
+
 function bestThenWorse(context: Context, whole: Curve): readonly Finding[] {
   const reward = thinnedCurve(whole, 5000);
   const { values, steps } = reward;
@@ -204,7 +208,9 @@ function bestThenWorse(context: Context, whole: Curve): readonly Finding[] {
   // Without a gain to lose it is held against the best itself.
   const scale = gain > SURE_OF_PEAK * error ? gain : Math.abs(best);
   if (!(lost >= scale / 3)) return [];
-  const isMost = best - lately >= 2 / 3 * scale && swing < SWINGS * lost;
+  const range = quantile(values, 0.9) - quantile(values, 0.1);
+  const isMost = best - lately >= 2 / 3 * scale && swing < SWINGS * lost &&
+    lost >= OF_ITS_RANGE * range;
   return [{
     id: "best_then_worse",
     class: isMost ? "suspect" : "note",
