@@ -1,6 +1,6 @@
 /** Rules about the entropy: a collapse before the task is solved, and a policy that dissolves. */
 import type { Finding } from "../finding.ts";
-import { changeOf, type Curve, lastQuarter, middle, say } from "./curve.ts";
+import { type Change, changeOf, type Curve, lastQuarter, middle, say } from "./curve.ts";
 import { about, type Context, outcomeOf, type Rule } from "./rule.ts";
 import { flatnessOf, isAtTop } from "./signal.ts";
 
@@ -8,6 +8,27 @@ import { flatnessOf, isAtTop } from "./signal.ts";
 const COLLAPSED = 0.15;
 /** An entropy three times that of the start is another policy. */
 const EXPLODED = 3;
+
+/** Standard errors below which a rise of the reward is no sign of learning. */
+const NO_SIGN = 1.5;
+/** Share of what a reward between 0 and 1 could still gain. */
+const LITTLE_OF_THE_REST = 0.3;
+
+/**
+ * Where the reward is too noisy to tell by itself: most groups have become flat, or next to all entropy is gone for a gain
+ * that is at most a small part of what was left to gain.
+ */
+function isDulled(context: Context, entropy: Change): boolean {
+  const { reward, rewardChange: change } = context;
+  if (!reward || !change || change.z >= NO_SIGN) return false;
+  const flatness = flatnessOf(context);
+  const flat = flatness && changeOf({ ...flatness.curve, values: flatness.shares });
+  if (flat && flat.tail >= 0.8 && flat.tail - flat.head >= 0.3) return true;
+  const isShare = reward.values.every((value) => value >= 0 && value <= 1);
+  const most = change.tail - change.head + 1.64 * change.error;
+  return isShare && entropy.tail <= 0.1 * entropy.head &&
+    most <= LITTLE_OF_THE_REST * (1 - change.head);
+}
 
 function entropyTrend(context: Context, entropy: Curve): readonly Finding[] {
   const change = changeOf(entropy);
@@ -30,7 +51,7 @@ function entropyTrend(context: Context, entropy: Curve): readonly Finding[] {
           `${fell} while the reward rises (${rewardMoved}): the policy has learnt what to do, which is no collapse.`,
       }];
     }
-    if (came === "unknown" || came === "unclear") {
+    if (came === "unknown" || (came === "unclear" && !isDulled(context, change))) {
       return [{
         ...common,
         ...bound,

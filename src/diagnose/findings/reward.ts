@@ -115,6 +115,16 @@ function evalDown(context: Context, reward: Curve): readonly Finding[] {
   return falls.slice(0, 1).map((fall) => others === 0 ? fall : { ...fall, class: "note" });
 }
 
+/** What is left of an evaluation that is all but lost. */
+const A_THIRD = 1 / 3;
+
+/** Few evaluations have no order to speak of; that all of the later half lie far below all of the earlier half needs none. */
+function isAllButLost(scores: Float64Array): boolean {
+  const half = scores.length >> 1;
+  const [early, late] = [scores.slice(0, half), scores.slice(half)].map((part) => part.sort());
+  return late[late.length - 1] < early[0] && middle(late) <= A_THIRD * middle(early);
+}
+
 function fallOf(
   score: Curve,
   { reward, total }: { readonly reward: Curve; readonly total: Change | undefined },
@@ -124,9 +134,8 @@ function fallOf(
   const noise = scores.length >= 6 ? noiseOf(scores) : 0;
   const [first, last] = [scores[0], scores[scores.length - 1]];
   const lost = first - last;
-  if (!(first > 0) || !(lost >= FIFTH * first && lost > 3 * noise) || !fallsByRank(scores)) {
-    return [];
-  }
+  const falls = first > 0 && lost >= FIFTH * first && lost > 3 * noise && fallsByRank(scores);
+  if (!falls && !(total.z > 2 * SURE && isAllButLost(scores))) return [];
   return [{
     id: "reward_up_eval_down",
     class: "suspect",
