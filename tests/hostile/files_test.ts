@@ -1,17 +1,19 @@
 /** Tests of commands whose paths lead to what is no input, or to an input: refused before it is read, and never replaced. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { isLink, namesIn } from "../../src/files/paths.ts";
+import { writeSettings } from "../../src/run/run_settings.ts";
 import { withFolder } from "../files/with_folder.ts";
 import { agentrl, assertRefused, golden } from "../e2e/command_line.ts";
+
+import { SETTINGS } from "./small_record.ts";
 
 const UUID = "01234567-89ab-cdef-0123-456789abcdef";
 
 const MODEL = golden("model.safetensors");
 const BATCH = golden("batch.safetensors");
 
-/** The commands that read a file, given its path. */
+/** The commands that read a file of ours, given its path; tests/files looks at logs of any kind. */
 const READERS: readonly ((path: string, folder: string) => string[])[] = [
-  (path, folder) => ["report", path, "--out", `${folder}/r.html`],
   (path, folder) => ["train", "--config", path, "--out", `${folder}/run`],
   (path, folder) => ["train", "--base", path, "--out", `${folder}/run`],
   (path, folder) => ["score", "--checkpoint", path, "--batch", BATCH, "--out", `${folder}/o`],
@@ -48,11 +50,12 @@ Deno.test("commands refuse pipes, devices, folders and files of gigabytes before
     Deno.mkdirSync(`${folder}/run`);
     Deno.writeTextFileSync(`${folder}/run/metrics.jsonl`, '{"step":0,"reward":1}\n');
     Deno.writeTextFileSync(`${folder}/run/steps`, "");
+    writeSettings(`${folder}/run/config.json`, SETTINGS);
     const report = await agentrl(["report", `${folder}/run`, "--out", `${folder}/r.html`]);
     assertRefused(report, { code: 2, sentence: /Cannot read .*steps: / });
     Deno.writeTextFileSync(`${folder}/empty.jsonl`, "");
     const empty = await agentrl(["report", `${folder}/empty.jsonl`, "--out", `${folder}/r.html`]);
-    assertRefused(empty, { code: 2, sentence: /it holds no row/ });
+    assertRefused(empty, { code: 2, sentence: /it holds no row|it is empty/ });
   }));
 
 Deno.test("no command writes its result over what it reads, whatever the path is called", () =>
