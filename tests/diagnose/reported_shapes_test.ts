@@ -268,3 +268,23 @@ Deno.test("a writer that drops NaN is known by the key that stops to come", () =
   assertEquals([gone?.class, gone?.key, gone?.step], ["suspect", "loss/mean", 40]);
   assertEquals(graveIds(judge(rows(60))), []);
 });
+
+Deno.test("four evaluations that are all but lost tell of a hacked reward, four that dip do not", () => {
+  const rows = (evaluations: readonly number[]) =>
+    grpo(24, (at, random, step) => ({
+      reward: 0.2 + 0.75 * at + 0.02 * random(),
+      ...(step % 6 === 0 ? { eval_reward: evaluations[step / 6 - 1]! } : {}),
+    }));
+  assertEquals(graveIds(judge(rows([0.15, 0.225, 0, 0]))), ["reward_up_eval_down"]);
+  assertEquals(graveIds(judge(rows([0.2, 0.225, 0.12, 0.15]))), []);
+});
+
+Deno.test("an entropy that is all but gone is a collapse where the noisy reward has gained little", () => {
+  const rows = (gain: number) =>
+    grpo(24, (at, random) => ({
+      reward: 0.15 + gain * at + 0.12 * (random() - 0.5),
+      entropy: 0.4 * Math.exp(-4 * at),
+    }));
+  assertEquals(graveIds(judge(rows(0))), ["entropy_collapse"]);
+  assertEquals(graveIds(judge(rows(0.6))), []);
+});
