@@ -9,9 +9,10 @@ export const checkSchema = z.object({
   value: z.number().nullable(),
   relation: z.enum(["<=", ">"]),
   bound: z.number(),
-  boundReason: z.string(),
+  /** Texts that files of earlier versions may lack. */
+  boundReason: z.string().default(""),
   verdict: z.enum(CHECK_VERDICTS),
-  reason: z.string(),
+  reason: z.string().default(""),
   lack: z.enum(CHECK_LACKS).optional(),
 }) satisfies z.ZodType<CheckResult>;
 
@@ -21,7 +22,7 @@ export const faultChecksSchema = z.object({ bug: z.string(), checks: z.array(che
 /** The document of `check --matrix --json`: the faults of the tutorial, then the others. */
 export const matrixSchema = z.object({
   rows: z.array(faultChecksSchema).min(1),
-  further: z.array(faultChecksSchema),
+  further: z.array(faultChecksSchema).default([]),
 });
 
 /** What the lab's experiment `matrix` keeps: all faults in one list. */
