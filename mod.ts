@@ -185,36 +185,58 @@ export {
   type SurrogateKind,
 } from "./src/equations/policy_loss.ts";
 export { type PolicyStatistics } from "./src/equations/policy_statistics.ts";
-export type {
-  CheckableTrainer,
-  CheckedEpisode,
-  CheckedUpdate,
-  CheckLack,
-  CheckResult,
-  CheckVerdict,
-  LossInputs,
+export {
+  CHECK_LACKS,
+  CHECK_VERDICTS,
+  type CheckableTrainer,
+  type CheckedEpisode,
+  type CheckedUpdate,
+  type CheckLack,
+  type CheckResult,
+  type CheckVerdict,
+  type LossInputs,
 } from "./src/diagnose/invariant.ts";
 export { CHECK_LACKS, CHECK_VERDICTS } from "./src/diagnose/invariant.ts";
 export { checkInvariants, violated } from "./src/diagnose/invariants.ts";
 export { type CheckRequest, runChecks } from "./src/faults/trainer_checks.ts";
 export { bisect, type BisectResult, type BisectTest } from "./src/diagnose/bisect.ts";
+export { type HealthyReference } from "./src/diagnose/reference_runs.ts";
+export { healthyReference, type HealthyReferenceFile } from "./src/faults/healthy_reference.ts";
 export {
-  type HealthyReference,
-  healthyReference,
-  type HealthyReferenceFile,
-} from "./src/faults/healthy_reference.ts";
-export { metricSeries, type RunMetrics, type Series } from "./src/diagnose/metric_series.ts";
+  metricSeries,
+  type RunMetrics,
+  type Series,
+  type StatisticName,
+} from "./src/diagnose/metric_series.ts";
 export {
-  type Cause,
   type Evidence,
   type RecordedCheck,
+  type TestedRun,
+  type Unchecked,
+} from "./src/diagnose/triage/evaluate.ts";
+export {
+  type Bound,
+  type CauseRecord,
+  type Luck,
+  type Needs,
+  type RuleTest,
+  type SettingNeed,
+  TIERS,
+  type TriageKnowledge,
+  type TriageRule,
+} from "./src/diagnose/triage/knowledge.ts";
+export type { Advice, NextStep } from "./src/diagnose/triage/next_step.ts";
+export {
+  type Cause,
+  type NotFinite,
   triage,
   type TriageInput,
   type TriageReport,
-} from "./src/faults/triage.ts";
+  type UncheckedSymptom,
+} from "./src/diagnose/triage/triage.ts";
+export { tinyAgentKnowledge } from "./src/faults/tiny_agent_knowledge.ts";
 export { TRIAGE_METRICS } from "./src/faults/triage_rules.ts";
-export { type NextStep } from "./src/faults/triage_suspects.ts";
-export { type NotFinite, triageMetrics } from "./src/faults/run_metrics.ts";
+export { triageMetrics } from "./src/faults/run_metrics.ts";
 export {
   CONFIGURATION_FAULTS,
   type Fault,

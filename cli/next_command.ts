@@ -1,6 +1,6 @@
 /** Next steps in words: the command that does one, to be copied into a shell. */
 import { commandLine } from "../src/core/shell_words.ts";
-import type { NextStep } from "../src/faults/triage_suspects.ts";
+import type { NextStep } from "../src/diagnose/triage/next_step.ts";
 import { checkpointPath } from "../src/run/run_directory.ts";
 
 /** The program, as it is written in help and answers. */
@@ -46,6 +46,8 @@ export function nextCommand(next: NextStep): string {
       const shown = ["--preset", "rl", "--transcripts", String(transcripts)];
       return agentrlCommand("eval", [...checkpoint, ...shown]);
     }
+    case "say":
+      return next.sentence;
     case "check":
       return agentrlCommand("check", ["--bug", next.fault]);
     case "make":

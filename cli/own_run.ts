@@ -1,9 +1,16 @@
 /** Triage of our own runs: by their metrics and the verdicts of their invariants, against the pinned healthy runs. */
 import type { Finding } from "../src/diagnose/finding.ts";
 import { invariantFindings } from "../src/diagnose/findings/invariant_findings.ts";
-import { HEALTHY_RUNS, healthyReference } from "../src/faults/healthy_reference.ts";
-import { type NotFinite, triageMetrics } from "../src/faults/run_metrics.ts";
-import { type Cause, type Evidence, triage, type TriageReport } from "../src/faults/triage.ts";
+import type { Evidence, Unchecked } from "../src/diagnose/triage/evaluate.ts";
+import {
+  type Cause,
+  type NotFinite,
+  triage,
+  type TriageReport,
+} from "../src/diagnose/triage/triage.ts";
+import { HEALTHY_RUNS } from "../src/faults/healthy_reference.ts";
+import { triageMetrics } from "../src/faults/run_metrics.ts";
+import { tinyAgentKnowledge } from "../src/faults/tiny_agent_knowledge.ts";
 import { rowsOf } from "../src/files/journal.ts";
 import { exists, isFolder } from "../src/files/paths.ts";
 import { readChecks } from "../src/run/checks_file.ts";
@@ -47,15 +54,25 @@ function describeCause({ fault, score, evidence, next }: Cause, index: number): 
   ];
 }
 
+const UNCHECKED = {
+  "not-checkable": "Not checkable, since the record lacks what it needs",
+  "not-applicable": "Not applicable, since the setting has none of it",
+} as const satisfies Record<Unchecked, string>;
+
 function describeReport(report: TriageReport, run: string): string {
-  const { causes, note, notMeasured, evidence } = report;
+  const { causes, note, evidence } = report;
   const shown = [...describeSymptoms(evidence), ...causes.flatMap(describeCause)];
   return [
     ...formatTable([["run", run], ["answer", note], ["compared", HEALTHY_RUNS]]),
     ...(shown.length > 0 ? ["", ...shown] : []),
-    ...(notMeasured.length > 0
-      ? ["", "Not measured:", ...notMeasured.map((symptom) => `  ${symptom}`)]
-      : []),
+    ...Object.entries(UNCHECKED).flatMap(([verdict, title]) => {
+      const symptoms = report.unchecked.filter((one) => one.verdict === verdict);
+      return symptoms.length === 0 ? [] : [
+        "",
+        `${title}:`,
+        ...symptoms.map(({ symptom, needs }) => `  ${symptom} (needs ${needs.join(", ")})`),
+      ];
+    }),
   ].join("\n");
 }
 
@@ -115,9 +132,9 @@ export function triageOwnRun(run: string, { strict }: { readonly strict: boolean
     metrics,
     checks,
     notFinite,
-    reference: healthyReference(),
+    producer: "agentrl",
     runFolder: file === run ? undefined : run,
-  });
+  }, tinyAgentKnowledge());
   const verdicts = invariantFindings(checks ?? []);
   const findings = [
     ...notFiniteFinding(notFinite),

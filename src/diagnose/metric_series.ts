@@ -48,8 +48,25 @@ function largest(series: Series): Statistic {
   return entry(series, indexOfLargest(series.values));
 }
 
+/** Name of a statistic. */
+export type StatisticName =
+  | "first"
+  | "last"
+  | "firstFour"
+  | "lastFour"
+  | "smallest"
+  | "median"
+  | "largest"
+  | "laterLargest"
+  | "distanceFromOne"
+  | "change"
+  | "trend"
+  | "growth";
+
 /** Each statistic of a series with at least one value; undefined where the series is too short for it. */
-export const STATISTICS = {
+export const STATISTICS: Readonly<
+  Record<StatisticName, (series: Series) => Statistic | undefined>
+> = {
   /** The first value. */
   first: (series) => entry(series, 0),
   /** The last value. */
@@ -83,10 +100,7 @@ export const STATISTICS = {
     if (!ends || ends.first.value === 0) return undefined;
     return { value: ends.last.value / ends.first.value, step: ends.last.step };
   },
-} as const satisfies Record<string, (series: Series) => Statistic | undefined>;
-
-/** Name of a statistic. */
-export type StatisticName = keyof typeof STATISTICS;
+};
 
 function metricValue(value: unknown, name: string, place: string): number {
   if (typeof value === "number" && Number.isFinite(value)) return value;

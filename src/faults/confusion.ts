@@ -1,7 +1,7 @@
 /** How good triage is: the true causes of many runs against what it ranks first, as counts and as a table. */
 import { largest } from "../core/statistics.ts";
 import type { FaultName } from "./faults.ts";
-import type { TriageReport } from "./triage.ts";
+import type { TriageReport } from "../diagnose/triage/triage.ts";
 
 /** A run whose cause is known, and what triage said about it. */
 export interface TriagedRun {

@@ -2,15 +2,8 @@
 import { UserError } from "../core/errors.ts";
 import { METRICS } from "../rl/metric_dictionary.ts";
 import { metricSeries, type RunMetrics } from "../diagnose/metric_series.ts";
+import type { NotFinite } from "../diagnose/triage/triage.ts";
 import { TRIAGE_METRICS } from "./triage_rules.ts";
-
-/** A number of a run that was NaN or infinite. */
-export interface NotFinite {
-  /** Its key. */
-  readonly metric: string;
-  /** The step of its row. */
-  readonly step: number;
-}
 
 /**
  * Takes the metrics that rules read out of the rows of a metrics.jsonl.

@@ -1,43 +1,10 @@
-/** The rules of triage as data: symptom → tests → candidate causes, in order of cost: invariants, consistency, reference, outcome. */
+/** The rules about the tiny agent's runs: symptom → tests → candidate causes, in order of cost: invariants, consistency, reference, outcome. */
+import type { Bound, Luck, Needs, RuleTest, TriageRule } from "../diagnose/triage/knowledge.ts";
 import type { FaultName } from "./faults.ts";
-import type { StatisticName } from "../diagnose/metric_series.ts";
 import type { MetricName } from "../rl/metrics.ts";
 
-/** What a value is held against, and where the number comes from. */
-export type Bound =
-  | { readonly value: number; readonly from: string }
-  /** A multiple of the lowest or highest value of the healthy seeds' same statistic over the same steps. */
-  | { readonly healthy: "low" | "high"; readonly times: number; readonly from: string };
-
-/** One test; it fires, stays quiet, or is not measured. */
-export type Test =
-  /** The verdict of an invariant (see src/diagnose/invariant_list.ts). */
-  | { readonly check: number; readonly verdict: "violated" | "holds" }
-  | {
-    readonly metric: MetricName;
-    /** Each value is divided by that of this metric in the same step. */
-    readonly per?: MetricName;
-    readonly statistic: StatisticName;
-    readonly relation: "<=" | ">=";
-    readonly bound: Bound;
-  };
-
-/** The four steps of the procedure, cheapest and most decisive first. */
-export const TIERS = ["invariant", "consistency", "reference", "outcome"] as const;
-
-/** A rule. */
-export interface Rule {
-  readonly tier: typeof TIERS[number];
-  readonly symptom: string;
-  /** It fires when all of them do. */
-  readonly tests: readonly Test[];
-  /** The invariant that asks the same before the run: where it is not applicable to the setting, neither is the rule. */
-  readonly asks?: number;
-  /** The symptom means nothing where all of these fire. */
-  readonly unless?: readonly Test[];
-  /** What can cause it, with the share of belief that this rule alone gives it, 0 to 1. */
-  readonly causes: Partial<Readonly<Record<FaultName, number>>>;
-}
+/** A test of ours. */
+type Test = RuleTest<MetricName>;
 
 /**
  * Beliefs. An invariant names its fault; a consistency metric is a bug for certain and leaves open which; a range of another
@@ -78,8 +45,8 @@ const TWICE = ofHealthy("twice the largest", { healthy: "high", times: 2 });
 const THREE_TIMES = ofHealthy("three times the largest", { healthy: "high", times: 3 });
 const FIVE_TIMES = ofHealthy("five times the largest", { healthy: "high", times: 5 });
 
-const violated = (check: number): Test => ({ check, verdict: "violated" });
-const holds = (check: number): Test => ({ check, verdict: "holds" });
+const violated = (check: string): Test => ({ check, verdict: "violated" });
+const holds = (check: string): Test => ({ check, verdict: "holds" });
 
 const gapAtFirst = (relation: "<=" | ">=", bound: Bound): Test => (
   { metric: "logp_gap", statistic: "first", relation, bound }
@@ -100,72 +67,83 @@ const rewardRises: Test = {
   bound: { value: 0.3, from: "five standard errors of four steps of 64 episodes" },
 };
 
+/** Ranges of healthy runs say something of runs like them alone. */
+const LIKE_THE_REFERENCE: Needs = { producers: ["agentrl"], algorithms: ["grpo"] };
+
 /** The rules, in the order of the procedure. */
-export const RULES: readonly Rule[] = [
+export const RULES: readonly TriageRule<FaultName, MetricName>[] = [
   {
     tier: "invariant",
     symptom: "the mask strays onto tokens that nobody sampled",
-    tests: [violated(1), violated(2)],
+    tests: [violated("policy_mask"), violated("sampler_is_trainer")],
     causes: { mask_shift: NAMED, mask_end_call: POSSIBLE },
   },
   {
     tier: "invariant",
     symptom: "the mask leaves out tokens of the policy",
-    tests: [violated(1), holds(2)],
+    tests: [violated("policy_mask"), holds("sampler_is_trainer")],
     causes: { mask_end_call: NAMED, mask_shift: POSSIBLE },
   },
   {
     tier: "invariant",
     symptom: "the sampler's log-probs are not the trainer's, and they serve as the old ones",
-    tests: [holds(1), violated(2), violated(3)],
+    tests: [
+      holds("policy_mask"),
+      violated("sampler_is_trainer"),
+      violated("ratio_one_before_step"),
+    ],
     causes: { sampler_temp: NAMED, sampler_logp_temp: POSSIBLE, stale_sampler: POSSIBLE },
   },
   {
     tier: "invariant",
     symptom: "the sampler's record is not the trainer's log-prob, and the ratio is right",
-    tests: [holds(1), violated(2), holds(3)],
+    tests: [holds("policy_mask"), violated("sampler_is_trainer"), holds("ratio_one_before_step")],
     causes: { sampler_logp_temp: NAMED, sampler_temp: POSSIBLE, stale_sampler: POSSIBLE },
   },
   {
     tier: "invariant",
     symptom: "the gradient depends on how the batch is cut, and the loss on padding",
-    tests: [holds(1), violated(5), violated(6)],
+    tests: [
+      holds("policy_mask"),
+      violated("padding_invariant"),
+      violated("accumulated_is_one_pass"),
+    ],
     causes: { denominator: NAMED, accum_local: POSSIBLE },
   },
   {
     tier: "invariant",
     symptom: "the gradient depends on how the batch is cut",
-    tests: [holds(5), violated(6)],
+    tests: [holds("padding_invariant"), violated("accumulated_is_one_pass")],
     causes: { accum_local: NAMED, denominator: POSSIBLE },
   },
   {
     tier: "invariant",
     symptom: "the ratio stays 1 within an update",
-    tests: [violated(7)],
+    tests: [violated("old_logp_frozen")],
     causes: { stale_old_logp: NAMED },
   },
   {
     tier: "invariant",
     symptom: "an update makes good episodes less likely",
-    tests: [violated(8)],
+    tests: [violated("update_follows_advantage")],
     causes: { sign_flip: NAMED, group_shuffle: POSSIBLE },
   },
   {
     tier: "invariant",
     symptom: "the reference follows the policy",
-    tests: [violated(9)],
+    tests: [violated("reference_stays_behind")],
     causes: { ref_is_policy: NAMED },
   },
   {
     tier: "invariant",
     symptom: "without a signal, an update still moves the weights",
-    tests: [violated(10)],
+    tests: [violated("no_signal_no_change")],
     causes: { entropy_sign: NAMED },
   },
   {
     tier: "invariant",
     symptom: "episodes are compared with those of other problems",
-    tests: [violated(11)],
+    tests: [violated("own_group_advantages")],
     causes: { group_shuffle: NAMED },
   },
   {
@@ -223,7 +201,15 @@ export const RULES: readonly Rule[] = [
       { metric: "ratio_max", statistic: "distanceFromOne", relation: "<=", bound: EXACT },
       { metric: "approx_kl", statistic: "laterLargest", relation: "<=", bound: EXACT },
     ],
-    asks: 7,
+    // In one step the ratio is 1 anyway, and nothing is clipped.
+    needs: {
+      settings: [{
+        setting: "stepsPerUpdate",
+        above: 1,
+        words: "more than one optimizer step a batch",
+      }],
+    },
+    asks: "old_logp_frozen",
     unless: NOTHING_MOVED,
     causes: { stale_old_logp: DECISIVE },
   },
@@ -234,13 +220,15 @@ export const RULES: readonly Rule[] = [
       // In the first step it may be 0: nothing has moved before its first minibatch.
       { metric: "kl_ref", statistic: "laterLargest", relation: "<=", bound: EXACT },
     ],
-    asks: 9,
+    needs: { settings: [{ setting: "klCoef", above: 0, words: "a KL term in the loss" }] },
+    asks: "reference_stays_behind",
     unless: NOTHING_MOVED,
     causes: { ref_is_policy: DECISIVE },
   },
   {
     tier: "reference",
     symptom: "the first update goes much too far",
+    needs: LIKE_THE_REFERENCE,
     tests: [{
       metric: "approx_kl",
       statistic: "first",
@@ -252,18 +240,21 @@ export const RULES: readonly Rule[] = [
   {
     tier: "reference",
     symptom: "the policy forgets how to write a call",
+    needs: LIKE_THE_REFERENCE,
     tests: [{ metric: "malformed", statistic: "lastFour", relation: ">=", bound: FIVE_TIMES }],
     causes: { lr_high: LIKELY },
   },
   {
     tier: "reference",
     symptom: "gradients are too large from the start",
+    needs: LIKE_THE_REFERENCE,
     tests: [{ metric: "grad_norm", statistic: "firstFour", relation: ">=", bound: TWICE }],
     causes: { mask_shift: POSSIBLE, lr_high: 0.1 },
   },
   {
     tier: "reference",
     symptom: "gradients are too small all run",
+    needs: LIKE_THE_REFERENCE,
     tests: [{
       metric: "grad_norm",
       statistic: "largest",
@@ -275,6 +266,7 @@ export const RULES: readonly Rule[] = [
   {
     tier: "reference",
     symptom: "entropy falls ahead of the reward, and exploration ends",
+    needs: LIKE_THE_REFERENCE,
     tests: [
       { metric: "entropy", statistic: "lastFour", relation: "<=", bound: HALF },
       {
@@ -310,6 +302,7 @@ export const RULES: readonly Rule[] = [
   {
     tier: "outcome",
     symptom: "the reward falls while the updates are of the usual size",
+    needs: LIKE_THE_REFERENCE,
     tests: [
       {
         metric: "reward",
@@ -359,22 +352,29 @@ export const RULES: readonly Rule[] = [
 ];
 
 /** What speaks for bad luck once nothing fired: reading has not been discovered, so there is nothing to reward. */
-export const UNLUCKY: readonly Test[] = [
-  { metric: "reads", statistic: "lastFour", relation: "<=", bound: HALF },
-  {
-    metric: "reward",
-    statistic: "lastFour",
-    relation: "<=",
-    bound: { healthy: "low", times: 0.75, from: "three quarters of the smallest healthy seed" },
-  },
-  { metric: "grad_norm", statistic: "largest", relation: "<=", bound: TWICE },
-  { metric: "approx_kl", statistic: "first", relation: "<=", bound: THREE_TIMES },
-];
+export const UNLUCKY: Luck<MetricName> = {
+  symptom: "exploration has not paid",
+  needs: LIKE_THE_REFERENCE,
+  note:
+    "No fault was found: the policy has not discovered reading within these steps, so there was little to " +
+    "reward. Run more steps or another seed before suspecting the code.",
+  tests: [
+    { metric: "reads", statistic: "lastFour", relation: "<=", bound: HALF },
+    {
+      metric: "reward",
+      statistic: "lastFour",
+      relation: "<=",
+      bound: { healthy: "low", times: 0.75, from: "three quarters of the smallest healthy seed" },
+    },
+    { metric: "grad_norm", statistic: "largest", relation: "<=", bound: TWICE },
+    { metric: "approx_kl", statistic: "first", relation: "<=", bound: THREE_TIMES },
+  ],
+};
 
 /** Every metric that a rule reads. */
 export const TRIAGE_METRICS: readonly MetricName[] = [
   ...new Set(
-    [...RULES.flatMap(({ tests }) => tests), ...UNLUCKY].flatMap((test) =>
+    [...RULES.flatMap(({ tests }) => tests), ...UNLUCKY.tests].flatMap((test) =>
       "check" in test ? [] : test.per ? [test.metric, test.per] : [test.metric]
     ),
   ),

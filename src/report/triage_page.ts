@@ -1,13 +1,16 @@
 /** The triage map (Figure 18.3): choose a symptom, see the tests that decide and the faults that they point to. */
-import { type FaultName, FAULTS } from "../faults/faults.ts";
-import { type Bound, type Rule, RULES, type Test, TIERS } from "../faults/triage_rules.ts";
+import { checkName } from "../diagnose/triage/evaluate.ts";
+import { type Bound, type RuleTest, TIERS, type TriageRule } from "../diagnose/triage/knowledge.ts";
+import { CAUSES } from "../faults/triage_causes.ts";
+import { RULES } from "../faults/triage_rules.ts";
+import type { FaultName } from "../faults/faults.ts";
 import type { Section } from "./document.ts";
 import { formatNumber } from "./format.ts";
 import { type Html, html } from "./html.ts";
 import type { TriageMapRule } from "./page_data.ts";
 import { columnsOf, dataTable } from "./tables.ts";
 
-const TIER_TITLES: Readonly<Record<Rule["tier"], string>> = {
+const TIER_TITLES: Readonly<Record<TriageRule["tier"], string>> = {
   invariant: "1. Invariants",
   consistency: "2. Consistency metrics",
   reference: "3. Against a healthy run",
@@ -26,8 +29,8 @@ const STATISTIC_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** What is looked at; tests of one name share an item of the map. */
-function testName(test: Test): string {
-  if ("check" in test) return `check ${test.check}`;
+function testName(test: RuleTest): string {
+  if ("check" in test) return checkName(test.check);
   return test.per === undefined ? test.metric : `${test.metric} / ${test.per}`;
 }
 
@@ -38,8 +41,8 @@ function boundText(bound: Bound): string {
 }
 
 /** The whole test in words. */
-function testSentence(test: Test): string {
-  if ("check" in test) return `check ${test.check} ${test.verdict}`;
+function testSentence(test: RuleTest): string {
+  if ("check" in test) return `${checkName(test.check)} ${test.verdict}`;
   const { statistic, relation, bound } = test;
   return `${testName(test)} ${STATISTIC_WORDS[statistic] ?? statistic} ${
     relation === "<=" ? "≤" : "≥"
@@ -47,7 +50,7 @@ function testSentence(test: Test): string {
 }
 
 /** Causes, likeliest first. */
-function causesOf({ causes }: Rule): (readonly [FaultName, number])[] {
+function causesOf({ causes }: TriageRule<FaultName>): (readonly [FaultName, number])[] {
   return (Object.entries(causes) as [FaultName, number][]).sort(([, a], [, b]) => b - a);
 }
 
@@ -57,7 +60,7 @@ export function triageData(): TriageMapRule[] {
     tests: rule.tests.map(testName),
     causes: causesOf(rule).map(([fault]) => fault),
     answer: `${rule.symptom}. Test: ${rule.tests.map(testSentence).join(" and ")}. Points to ${
-      causesOf(rule).map(([fault, share]) => `${fault} (${FAULTS[fault].summary}; belief ${share})`)
+      causesOf(rule).map(([fault, share]) => `${fault} (${CAUSES[fault].summary}; belief ${share})`)
         .join(", then ")
     }.`,
   }));

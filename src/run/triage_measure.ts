@@ -3,14 +3,15 @@ import { UserError } from "../core/errors.ts";
 import { CATALOGUE, CATALOGUE_NAMES, type CatalogueRun } from "../faults/catalogue.ts";
 import { confusionRows, confusionTable, type TriagedRun } from "../faults/confusion.ts";
 import {
-  type HealthyReference,
   healthyReference,
   type HealthyReferenceFile,
   healthyReferenceFile,
 } from "../faults/healthy_reference.ts";
 import { triageMetrics } from "../faults/run_metrics.ts";
 import type { MetricsRow } from "../rl/metrics.ts";
-import { triage } from "../faults/triage.ts";
+import { triage } from "../diagnose/triage/triage.ts";
+import type { TriageKnowledge } from "../diagnose/triage/knowledge.ts";
+import { tinyAgentKnowledge } from "../faults/tiny_agent_knowledge.ts";
 import { readChecks } from "./checks_file.ts";
 import { readJournal, rowsOf } from "../files/journal.ts";
 import { exists, namesIn } from "../files/paths.ts";
@@ -49,18 +50,18 @@ function pinHealthyRuns(runs: readonly KnownRun[], folder: string): HealthyRefer
 
 function triageRuns(
   runs: readonly KnownRun[],
-  options: { readonly reference: HealthyReference; readonly withChecks: boolean },
+  options: { readonly knowledge: TriageKnowledge; readonly withChecks: boolean },
 ): TriagedRun[] {
-  const { reference, withChecks } = options;
+  const { knowledge, withChecks } = options;
   return runs.map(({ name, seed, path }) => {
     const { fault }: CatalogueRun = CATALOGUE[name];
     const files = runPaths(path);
     const report = triage({
       ...triageMetrics(rowsOf(files.metrics), { source: files.metrics }),
       checks: withChecks ? readChecks(files.checks) : undefined,
-      reference,
+      producer: "agentrl",
       runFolder: path,
-    });
+    }, knowledge);
     return { name, seed, fault, report };
   });
 }
@@ -85,11 +86,11 @@ export interface TriageMeasurement {
 export function measureTriage(folder: string): TriageMeasurement {
   const runs = findRuns(folder);
   const file = pinHealthyRuns(runs, folder);
-  const reference = healthyReference(file);
+  const knowledge = tinyAgentKnowledge(healthyReference(file));
   return {
     reference: file,
-    withChecks: triageRuns(runs, { reference, withChecks: true }),
-    metricsOnly: triageRuns(runs, { reference, withChecks: false }),
+    withChecks: triageRuns(runs, { knowledge, withChecks: true }),
+    metricsOnly: triageRuns(runs, { knowledge, withChecks: false }),
   };
 }
 

@@ -2,17 +2,18 @@
 import { assertEquals } from "@std/assert";
 import { evaluateCommand, nextCommand, resumeCommand } from "../../cli/next_command.ts";
 import { FAULT_NAMES } from "../../src/faults/faults.ts";
-import { SUSPECTS } from "../../src/faults/triage_suspects.ts";
+import { nextStep } from "../../src/diagnose/triage/next_step.ts";
+import { CAUSES } from "../../src/faults/triage_causes.ts";
 
 const RUN = "runs/my STEPS RUN";
 
 Deno.test("nextCommand() quotes a folder once and replaces nothing in it", () => {
-  const lines = FAULT_NAMES.map((fault) =>
-    nextCommand(SUSPECTS[fault].next({ folder: RUN, steps: 24 }))
-  );
+  const next = (fault: typeof FAULT_NAMES[number], folder = RUN) => {
+    const { advice, kind } = CAUSES[fault];
+    return nextCommand(nextStep(advice, { fault, kind, run: { folder, steps: 24 } }));
+  };
+  const lines = FAULT_NAMES.map((fault) => next(fault));
   assertEquals(lines.filter((line) => line.split("my STEPS RUN").length !== 2), []);
-  const next = (fault: typeof FAULT_NAMES[number], folder = RUN) =>
-    nextCommand(SUSPECTS[fault].next({ folder, steps: 24 }));
   assertEquals(
     next("mask_shift"),
     "cli/agentrl replay 'runs/my STEPS RUN' --step 0 --replace lossMask=mask_shift",

@@ -16,13 +16,14 @@ Deno.test("triage names the cause of a run without its configuration", () =>
     Deno.writeTextFileSync(`${folder}/metrics.jsonl`, jsonl(rows));
     const named = await agentrl(["triage", folder, "--json"]);
     assertEquals(named.code, 0, named.stderr);
-    const { causes, notMeasured } = JSON.parse(named.stdout);
+    const { causes, unchecked } = JSON.parse(named.stdout);
     assertEquals(causes[0].fault, "sampler_temp");
     const [evidence] = causes[0].evidence;
     assertEquals([evidence.metric, evidence.step, evidence.value], ["logp_gap", 0, 0.07]);
     assert(typeof evidence.bound === "number" && typeof causes[0].score === "number");
     assertStringIncludes(causes[0].next, `cli/agentrl replay ${folder} `);
-    assert(notMeasured.some((text: string) => text.includes("check 1")), "there is no checks.json");
+    const first = unchecked.find(({ needs }: { needs: string[] }) => needs.includes("check 1"));
+    assertEquals(first?.verdict, "not-checkable", "there is no checks.json");
 
     Deno.writeTextFileSync(config, JSON.stringify({ bug: null }));
     assertEquals((await agentrl(["triage", folder, "--json"])).stdout, named.stdout);

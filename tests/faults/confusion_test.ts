@@ -21,7 +21,7 @@ function triaged(
         evidence: [],
         next: { kind: "check", fault: cause },
       })),
-      notMeasured: [],
+      unchecked: [],
       evidence: [],
     },
   };

@@ -1,10 +1,7 @@
-/** Tests of src/faults/healthy_reference.ts: what the pinned runs are compared over, and what they look like. */
+/** Tests of src/faults/healthy_reference.ts and src/diagnose/reference_runs.ts: what the pinned runs are compared over, and what they look like. */
 import { assert, assertEquals } from "@std/assert";
-import {
-  healthyRange,
-  healthyReference,
-  summarizeHealthy,
-} from "../../src/faults/healthy_reference.ts";
+import { healthyRange, summarizeHealthy } from "../../src/diagnose/reference_runs.ts";
+import { healthyReference } from "../../src/faults/healthy_reference.ts";
 
 const REFERENCE = healthyReference();
 

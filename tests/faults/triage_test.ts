@@ -1,19 +1,21 @@
-/** Tests of src/faults/triage.ts and its rules: each fires on its symptom, stays quiet on a healthy run, and says what it lacks. */
+/** Tests of the knowledge of our own faults (src/faults/triage_rules.ts): each fires on its symptom, stays quiet on a healthy run, and says what it lacks. */
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
 import { FAULT_NAMES, type FaultName } from "../../src/faults/faults.ts";
-import { HEALTHY_REFERENCE_FILE, healthyReference } from "../../src/faults/healthy_reference.ts";
+import { HEALTHY_REFERENCE_FILE } from "../../src/faults/healthy_reference.ts";
 import { INVARIANTS } from "../../src/diagnose/invariant_list.ts";
 import type { CheckVerdict } from "../../src/diagnose/invariant.ts";
 import { triageMetrics } from "../../src/faults/run_metrics.ts";
 import { metricSeries } from "../../src/diagnose/metric_series.ts";
-import { type RecordedCheck, triage, type TriageReport } from "../../src/faults/triage.ts";
+import type { RecordedCheck } from "../../src/diagnose/triage/evaluate.ts";
+import { triage, type TriageReport } from "../../src/diagnose/triage/triage.ts";
+import { tinyAgentKnowledge } from "../../src/faults/tiny_agent_knowledge.ts";
 import { RULES, TRIAGE_METRICS } from "../../src/faults/triage_rules.ts";
-import { SUSPECTS } from "../../src/faults/triage_suspects.ts";
+import { CAUSES } from "../../src/faults/triage_causes.ts";
 
 type Row = Readonly<Record<string, number>>;
 
-const REFERENCE = healthyReference();
+const KNOWLEDGE = tinyAgentKnowledge();
 /** A healthy run; its seed is one of the reference's. */
 const HEALTHY: readonly Row[] = HEALTHY_REFERENCE_FILE.seeds[1]!.rows;
 
@@ -40,7 +42,7 @@ function verdicts(others: Readonly<Record<number, CheckVerdict>> = {}): Recorded
 
 function judge(rows: readonly Row[], checks?: readonly RecordedCheck[]): TriageReport {
   const metrics = metricSeries(rows, { names: TRIAGE_METRICS, source: "run" });
-  return triage({ metrics, checks, reference: REFERENCE, runFolder: "runs/a" });
+  return triage({ metrics, checks, runFolder: "runs/a" }, KNOWLEDGE);
 }
 
 const broken = (...ids: readonly number[]) =>
@@ -159,7 +161,7 @@ const CASES: Readonly<
 
 Deno.test("triage() has a case for every rule, and every failure is a cause of some rule", () => {
   assertEquals(Object.keys(CASES).sort(), RULES.map(({ symptom }) => symptom).sort());
-  assertEquals(Object.keys(SUSPECTS).sort(), [...FAULT_NAMES].sort());
+  assertEquals(Object.keys(CAUSES).sort(), [...FAULT_NAMES].sort());
   const named = new Set(RULES.flatMap(({ causes }) => Object.keys(causes)));
   assertEquals(FAULT_NAMES.filter((fault) => !named.has(fault)), []);
 });
@@ -190,7 +192,11 @@ Deno.test("triage() finds nothing in a healthy run and does not call it healthy"
   assertEquals([report.conclusion, report.causes.length], ["nothing-fired", 0]);
   assert(report.note.includes("not the same as healthy"), report.note);
   // Without a KL term there is no KL to the reference.
-  assertEquals(report.notMeasured, ["the KL to the reference is exactly 0 all run (kl_ref)"]);
+  assertEquals(report.unchecked, [{
+    verdict: "not-checkable",
+    symptom: "the KL to the reference is exactly 0 all run",
+    needs: ["kl_ref"],
+  }]);
 });
 
 Deno.test("triage() says of every rule what it lacks", () => {
@@ -199,8 +205,9 @@ Deno.test("triage() says of every rule what it lacks", () => {
   );
   assertEquals(bare.causes, []);
   const silent = RULES.map(({ symptom }) => symptom).filter((symptom) =>
-    !bare.notMeasured.some((text) => text.startsWith(symptom))
+    !bare.unchecked.some((one) => one.symptom === symptom)
   );
+  assert(bare.unchecked.every(({ verdict }) => verdict === "not-checkable"));
   // A reward that is high and neither rises nor falls suffices to keep these quiet.
   assertEquals(silent, [
     "entropy falls ahead of the reward, and exploration ends",
@@ -215,7 +222,8 @@ Deno.test("triage() needs eight steps for a trend and one for a first value", ()
   const short = judge(rows.slice(0, 7));
   assertEquals(short.causes[0]?.fault, "mask_shift");
   assert(!short.causes.some(({ fault }) => fault === "length_bias"), "no trend in seven steps");
-  assert(short.notMeasured.some((text) => text.includes("growth of length_fail in so few steps")));
+  const needs = short.unchecked.flatMap((one) => one.needs);
+  assert(needs.includes("more steps for the growth of length_fail"), needs.join());
   assert(judge(rows.slice(0, 8)).causes.some(({ fault }) => fault === "length_bias"));
 });
 
@@ -282,7 +290,10 @@ Deno.test("triage() asks no metric what the setting has none of", () => {
   const apart = verdicts({ 7: "not-applicable" });
   assert(!named(apart), "files without the reason");
   const report = judge(onPolicy, apart);
-  assert(report.notMeasured.includes(`${symptom} (check 7)`), report.notMeasured.join("\n"));
+  assertEquals(
+    report.unchecked.filter((one) => one.symptom === symptom),
+    [{ verdict: "not-applicable", symptom, needs: ["check 7"] }],
+  );
   const lacking = (lack: "setting" | "batch") =>
     apart.map((check) => check.id === 7 ? { ...check, lack } : check);
   assert(!named(lacking("setting")));
@@ -302,9 +313,8 @@ Deno.test("triage() names what was NaN, and in which step, whether a rule reads 
   const judgeAll = (rows: readonly Readonly<Record<string, unknown>>[]) =>
     triage({
       ...triageMetrics(rows, { source: "run" }),
-      reference: REFERENCE,
       runFolder: "runs/a",
-    });
+    }, KNOWLEDGE);
   for (const names of [["loss"], ["grad_norm"], ["grad_norm", "loss"]]) {
     const { conclusion, note, evidence, causes } = judgeAll(overflowing(names));
     assertEquals([conclusion, causes], ["not-finite", []]);
@@ -344,7 +354,7 @@ Deno.test("triage() names the run and its number of steps in the next step", () 
 Deno.test("triage() shows the failure itself where there is no run to look into", () => {
   const nextOf = (rows: readonly Row[]) => {
     const metrics = metricSeries(rows, { names: TRIAGE_METRICS, source: "run" });
-    return triage({ metrics, reference: REFERENCE }).causes[0]?.next;
+    return triage({ metrics }, KNOWLEDGE).causes[0]?.next;
   };
   const shifted = nextOf(altered({ logp_gap: constant(3) }));
   assertEquals(shifted, { kind: "check", fault: "mask_shift" });
@@ -376,4 +386,32 @@ Deno.test("metricSeries() takes any subset of the metrics and refuses what is no
     const error = assertThrows(() => take(rows), UserError);
     assert(sentence.test(error.message), error.message);
   }
+});
+
+Deno.test("the rules and causes name invariants by keys that there are", () => {
+  const named = [
+    ...RULES.flatMap(({ tests, unless = [], asks }) => [
+      ...[...tests, ...unless].flatMap((test) => "check" in test ? [test.check] : []),
+      ...(asks === undefined ? [] : [asks]),
+    ]),
+    ...Object.values(CAUSES).flatMap(({ ruledOutBy }) => ruledOutBy),
+  ];
+  const keys = new Set(INVARIANTS.map(({ key }) => key));
+  assertEquals(named.filter((key) => !keys.has(key)), []);
+  assert(named.length > 30, "they name some");
+});
+
+Deno.test("triage() holds no run of another algorithm against the healthy runs of GRPO", () => {
+  const rows = altered({ malformed: constant(3) });
+  const judged = (algorithm?: string) =>
+    triage({
+      metrics: metricSeries(rows, { names: TRIAGE_METRICS, source: "run" }),
+      algorithm,
+    }, KNOWLEDGE);
+  assertEquals(judged("grpo").causes[0]?.fault, "lr_high");
+  assertEquals(judged().causes[0]?.fault, "lr_high", "nobody tells");
+  const { causes, unchecked } = judged("reinforce");
+  assertEquals(causes, []);
+  const symptom = "the policy forgets how to write a call";
+  assertEquals(unchecked.find((one) => one.symptom === symptom)?.verdict, "not-applicable");
 });

@@ -2,6 +2,7 @@
 import type { CheckResult } from "../invariant.ts";
 import type { Finding, FindingClass } from "../finding.ts";
 import { invariantKey } from "../invariant_list.ts";
+import type { RecordedCheck } from "../triage/evaluate.ts";
 import { say } from "./curve.ts";
 
 const CLASSES = {
@@ -11,18 +12,13 @@ const CLASSES = {
   "not-checkable": "not-checkable",
 } as const satisfies Record<CheckResult["verdict"], FindingClass>;
 
-/** A verdict, as a file may have it that is older than some of its parts. */
-export type KnownVerdict =
-  & Pick<CheckResult, "id" | "name" | "value" | "bound" | "verdict">
-  & Partial<Pick<CheckResult, "relation" | "boundReason" | "reason">>;
-
 /**
  * Verdicts as findings; the id of each is its invariant's key.
  *
  * @param checks The verdicts, taken before the first step.
  * @returns One finding a verdict.
  */
-export function invariantFindings(checks: readonly KnownVerdict[]): Finding[] {
+export function invariantFindings(checks: readonly RecordedCheck[]): Finding[] {
   return checks.map(({ id, name, value, bound, verdict, relation = "", boundReason, reason }) => {
     const found = value === null ? "no number" : say(value);
     const numbers = verdict === "not-applicable"

@@ -1,0 +1,100 @@
+/** What triage knows, as data: causes, the rules that lead from symptoms to them, and healthy runs to compare with. */
+import type { StatisticName } from "../metric_series.ts";
+import type { HealthyReference } from "../reference_runs.ts";
+import type { Advice } from "./next_step.ts";
+
+/** What a value is held against, and where the number comes from. */
+export type Bound =
+  | { readonly value: number; readonly from: string }
+  /** A multiple of the lowest or highest value of the healthy seeds' same statistic over the same steps. */
+  | { readonly healthy: "low" | "high"; readonly times: number; readonly from: string };
+
+/** One test; it fires, stays quiet, or cannot be made. */
+export type RuleTest<Metric extends string = string> =
+  /** The verdict of an invariant, by its key (src/diagnose/invariant_list.ts). */
+  | { readonly check: string; readonly verdict: "violated" | "holds" }
+  | {
+    readonly metric: Metric;
+    /** Each value is divided by that of this metric in the same step. */
+    readonly per?: Metric;
+    readonly statistic: StatisticName;
+    readonly relation: "<=" | ">=";
+    readonly bound: Bound;
+  };
+
+/** The four steps of the procedure, cheapest and most decisive first. */
+export const TIERS = ["invariant", "consistency", "reference", "outcome"] as const;
+
+/** What a run must be for a symptom to mean something. What is not told of a run is taken to be so. */
+export interface Needs {
+  /** Trainers whose runs it speaks of, by their ids; left out: any. */
+  readonly producers?: readonly string[];
+  /** Algorithms that it speaks of; left out: any. */
+  readonly algorithms?: readonly string[];
+  /** Settings that must be above a number. */
+  readonly settings?: readonly SettingNeed[];
+}
+
+/** A setting that must be above a number. */
+export interface SettingNeed {
+  /** Its name in `TestedRun.settings`. */
+  readonly setting: string;
+  /** The number that it must exceed. */
+  readonly above: number;
+  /** The need in words, for example `more than one optimizer step a batch`. */
+  readonly words: string;
+}
+
+/** A rule. */
+export interface TriageRule<Cause extends string = string, Metric extends string = string> {
+  /** The step of the procedure. */
+  readonly tier: typeof TIERS[number];
+  /** What is seen, in words. */
+  readonly symptom: string;
+  /** Where the run is otherwise the rule is not applicable; left out: it needs nothing. */
+  readonly needs?: Needs;
+  /** It fires when all of them do. */
+  readonly tests: readonly RuleTest<Metric>[];
+  /** The key of the invariant that asks the same before the run: where the setting has none of it, the rule has none, too. */
+  readonly asks?: string;
+  /** The symptom means nothing where all of these fire. */
+  readonly unless?: readonly RuleTest<Metric>[];
+  /** What can cause it, with the share of belief that this rule alone gives it, 0 to 1. */
+  readonly causes: Readonly<Partial<Record<Cause, number>>>;
+}
+
+/** What is known of a cause. */
+export interface CauseRecord {
+  /** One line. */
+  readonly summary: string;
+  /** `code`: the trainer is wrong. `configuration`: the code is right and the setting is not. */
+  readonly kind: "code" | "configuration";
+  /** Keys of invariants each of which rules it out by holding: no trainer with the cause can pass them. */
+  readonly ruledOutBy: readonly string[];
+  /** What to do about it. */
+  readonly advice: Advice;
+}
+
+/** What speaks for bad luck once nothing fired. */
+export interface Luck<Metric extends string = string> {
+  /** What it looks like, in words. */
+  readonly symptom: string;
+  /** As of a rule. */
+  readonly needs?: Needs;
+  /** All of them must fire. */
+  readonly tests: readonly RuleTest<Metric>[];
+  /** What is concluded then: one or two sentences. */
+  readonly note: string;
+}
+
+/** All that triage judges by. */
+export interface TriageKnowledge {
+  /** Rules that find bugs first: in the order of {@linkcode TIERS} and, within one, of their cost. */
+  readonly rules: readonly TriageRule[];
+  /** Every cause that a rule names. */
+  readonly causes: Readonly<Record<string, CauseRecord>>;
+  /** Left out: a run cannot be unlucky. */
+  readonly luck?: Luck;
+  /** The healthy runs that bounds refer to; empty: such tests cannot be made. */
+  readonly reference: HealthyReference;
+}
