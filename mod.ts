@@ -196,7 +196,6 @@ export {
   type CheckVerdict,
   type LossInputs,
 } from "./src/diagnose/invariant.ts";
-export { CHECK_LACKS, CHECK_VERDICTS } from "./src/diagnose/invariant.ts";
 export { checkInvariants, violated } from "./src/diagnose/invariants.ts";
 export { type CheckRequest, runChecks } from "./src/faults/trainer_checks.ts";
 export { bisect, type BisectResult, type BisectTest } from "./src/diagnose/bisect.ts";
