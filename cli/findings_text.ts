@@ -64,7 +64,11 @@ const COLOURS: Partial<Record<FindingClass, keyof typeof SGR>> = {
 /** How many alternatives of a finding are shown without `--all`. */
 const MOST_ALTERNATIVES = 2;
 
-function describeFinding(finding: Finding, layout: Layout): string[] {
+/** @param options.isFirst True of the finding whose next step stands at the top already. */
+function describeFinding(
+  finding: Finding,
+  { isFirst, ...layout }: Layout & { readonly isFirst: boolean },
+): string[] {
   const { id, sentence, bound, boundFrom, alternatives = [], next, explains } = finding;
   const { columns, all } = layout;
   const body = { columns, indent: 4 };
@@ -82,7 +86,9 @@ function describeFinding(finding: Finding, layout: Layout): string[] {
   if (explains !== undefined && isGrave) {
     lines.push(...wrap(`explains: ${explains.join(", ")}`, body));
   }
-  if (next !== undefined && (isGrave || all)) lines.push(...wrap(`next: ${next}`, body));
+  if (next !== undefined && !isFirst && (isGrave || all)) {
+    lines.push(...wrap(`next: ${next}`, body));
+  }
   return lines;
 }
 
@@ -112,9 +118,13 @@ function sourceLine({ log, producer, era, steps }: RunView, { columns }: Layout)
   const { source, rows } = log;
   const range = steps.length === 0
     ? "no step"
+    : log.axes[0] === "row"
+    ? "their steps not told"
     : `steps ${say(steps[0])} to ${say(steps[steps.length - 1])}`;
   const writer = producer ? `${producer.title}${era ? ` ${era.title}` : ""}` : "unknown writer";
-  const rest = `${source.form}, ${writer}, ${say(rows.count)} rows, ${range}`;
+  const rest = `${source.form}, ${writer}, ${say(rows.count)} ${
+    rows.count === 1 ? "row" : "rows"
+  }, ${range}`;
   const room = columns - rest.length - 2;
   // Where both do not fit the path has a line of its own.
   if (room < 16) return `${shortPath(source.path, columns - 1)}:\n  ${rest}`;
@@ -132,14 +142,24 @@ function nothingToDo({ understood, log }: RunView, findings: readonly Finding[])
   return "First: nothing to do. No rule found a fault in what this log holds.";
 }
 
-function describeFirst(view: RunView, findings: readonly Finding[], layout: Layout): string[] {
-  const first = firstToAct(findings);
+/** Notes on what the file holds of the run rather than on the run. */
+const OF_THE_FILE: ReadonlySet<string> = new Set(["too_little", "past_erased", "ended_early"]);
+
+/** The one thing to do. @param options.first The finding that asks for it. */
+function describeFirst(
+  view: RunView,
+  findings: readonly Finding[],
+  { first, ...layout }: Layout & { readonly first: Finding | undefined },
+): string[] {
   const isGrave = first?.class === "violated" || first?.class === "suspect";
   const action = first?.next ?? first?.sentence;
-  const text = first === undefined || action === undefined || first.id === "too_little"
+  const isShort = findings.some(({ id }) => id === "too_little");
+  const text = first === undefined || action === undefined || OF_THE_FILE.has(first.id)
     ? nothingToDo(view, findings)
     : isGrave
     ? `First (${first.id}): ${action}`
+    : isShort
+    ? `${nothingToDo(view, findings)} Worth doing (${first.id}): ${action}`
     : `First: nothing is wrong by this log. Worth doing (${first.id}): ${action}`;
   const [line, ...rest] = wrap(text, { columns: layout.columns, indent: 0 });
   return [styled(line, "bold", layout), ...rest];
@@ -196,9 +216,13 @@ export function findingsText(
   findings: readonly Finding[],
   layout: Layout,
 ): string {
-  const lines = [sourceLine(view, layout), ...describeFirst(view, findings, layout)];
+  const first = firstToAct(findings);
+  const lines = [sourceLine(view, layout), ...describeFirst(view, findings, { ...layout, first })];
   for (const [kind, when] of SHOWN) {
-    const own = findings.filter((finding) => finding.class === kind && finding.id !== "not_rl");
+    const own = findings.filter((finding) =>
+      finding.class === kind && finding.id !== "not_rl" &&
+      !(isToldAbove(finding, findings) && !layout.all)
+    );
     if (own.length === 0 || (when === "all" && !layout.all)) continue;
     const colour = COLOURS[kind];
     const heading = HEADINGS[kind];
@@ -206,12 +230,20 @@ export function findingsText(
     lines.push(
       ...(kind === "not-checkable"
         ? describeUnchecked(own, layout)
-        : own.flatMap((finding) => describeFinding(finding, layout))),
+        : own.flatMap((finding) =>
+          describeFinding(finding, { ...layout, isFirst: finding === first })
+        )),
     );
   }
   lines.push(...describeNames(view, layout));
   if (layout.all) lines.push(...describeRest(view, layout));
   return lines.join("\n");
+}
+
+/** True of what the first line says where there is nothing graver. */
+function isToldAbove({ id }: Finding, findings: readonly Finding[]): boolean {
+  return id === "too_little" &&
+    !findings.some((one) => one.class === "violated" || one.class === "suspect");
 }
 
 /** One line about a finding, for a log that is watched. */

@@ -2,6 +2,7 @@
 import { CANONICAL, type CanonicalMetric } from "../src/producers/definition.ts";
 import type { MetricDefinition, Producer } from "../src/producers/definition.ts";
 import { keyText } from "../src/producers/key_text.ts";
+import { floorOf } from "../src/producers/shapes.ts";
 
 const QUANTITIES = {
   abs_log_prob: "mean |Δ log p|",
@@ -67,7 +68,8 @@ function describeDefinition(
   definition: MetricDefinition,
   { producer, columns }: { readonly producer: Producer; readonly columns: number },
 ): string[] {
-  const { key, says, zero, nan, floor, decimals, eras } = definition;
+  const { key, says, zero, nan, decimals, eras } = definition;
+  const floor = floorOf(definition);
   const titles = producer.eras.filter(({ id }) => eras?.includes(id)).map(({ title }) => title);
   const isOfAll = titles.length === producer.eras.length;
   const details = [

@@ -1,7 +1,7 @@
 /** Console of Hugging Face's Trainer (TRL, Unsloth, ms-swift, open-r1): Python dicts between progress bars. */
 import type { ConsoleForm, ConsoleParser } from "./console_reader.ts";
 import { consoleLine, OpenDict } from "./console_text.ts";
-import { isExtraRow, isTrainerRow } from "./hf_rows.ts";
+import { isExtraRow, isTrainerRow, stepOf } from "./hf_rows.ts";
 import { type BarCounter, TrainerSteps } from "./hf_steps.ts";
 import type { LogField } from "./literal.ts";
 import type { ReadOptions, TextLine } from "./reader.ts";
@@ -91,8 +91,8 @@ class HfParser implements ConsoleParser {
       const fields = dict.fieldsSoFar;
       this.#sink.ignore("a dict that the end of the file cuts off", "");
       // A log of nothing else may be of another form; and where rows tell their step, one without it would stand at a guess.
-      const isRow = !this.#isFirst && !this.#steps.areTold && isTrainerRow(fields);
-      if (isRow) this.#take(fields, line);
+      const isPlaced = !this.#steps.areTold || stepOf(fields) !== undefined;
+      if (!this.#isFirst && isPlaced && isTrainerRow(fields)) this.#take(fields, line);
     }
     this.#steps.end();
   }

@@ -7,6 +7,8 @@ export const CANONICAL = {
   reward_component: "mean of one reward function; the part is its name",
   reward_component_std: "spread of one reward function over the batch; the part is its name",
   reward_std: "spread of the rewards; over what differs by producer and era",
+  reward_max: "the best reward of the step's episodes",
+  reward_min: "the worst reward of the step's episodes",
   eval_score: "reward or pass rate on tasks that are not trained on; the part is the data set",
   advantage_mean: "mean of the advantages",
   flat_groups: "share of groups (or of their samples) whose rewards are all equal",
@@ -34,6 +36,7 @@ export const CANONICAL = {
   loss: "the loss as it is logged",
   grad_norm: "norm of the gradient",
   learning_rate: "learning rate of the step",
+  value_loss: "the loss of the value function",
   value_explained: "explained variance of the value function",
   step_time: "wall time of a step, in seconds",
   throughput: "tokens per second",
@@ -105,6 +108,14 @@ export type Unit =
   | "epochs"
   | "1";
 
+/** Values up to `healthy` are noise, from `look` on wants a look. */
+export interface Floor {
+  readonly healthy: number;
+  readonly look: number;
+  /** Where the two come from. */
+  readonly from: string;
+}
+
 /** One key of one producer. */
 export interface MetricDefinition {
   readonly metric: CanonicalMetric;
@@ -130,8 +141,8 @@ export interface MetricDefinition {
   readonly onlyWith?: "klCoef";
   /** Decimals that the producer keeps before any file is written; what a file rounds besides is its column's. */
   readonly decimals?: number;
-  /** What a healthy run shows by the producer's own word: values up to `healthy` are noise, from `look` on wants a look. */
-  readonly floor?: { readonly healthy: number; readonly look: number; readonly from: string };
+  /** What a healthy run shows by the producer's own word. */
+  readonly floor?: Floor;
 }
 
 /** What a file can lack; a producer says how to switch it on. */

@@ -60,6 +60,9 @@ const UNITS: Readonly<Record<CanonicalMetric, Unit>> = {
   loss: "1",
   grad_norm: "norm",
   learning_rate: "1",
+  reward_max: "reward",
+  reward_min: "reward",
+  value_loss: "1",
   value_explained: "1",
   step_time: "s",
   throughput: "tokens/s",
@@ -71,6 +74,8 @@ const UNITS: Readonly<Record<CanonicalMetric, Unit>> = {
 const SIGNED: ReadonlySet<CanonicalMetric> = new Set([
   "reward",
   "reward_component",
+  "reward_max",
+  "reward_min",
   "eval_score",
   "advantage_mean",
   "loss",

@@ -42,12 +42,6 @@ const SAMPLER: readonly MetricDefinition[] = [
     ...OF_TOKENS,
     quantity: "exp_abs_log_prob",
     unit: "ratio",
-    floor: {
-      healthy: 1.02,
-      look: 1.05,
-      from:
-        "NeMo-RL's guide: 1 is perfect, a steep rise past 1 or 2 % is a bug of the weight update, above 1.05 look",
-    },
     says: "Mean of exp |trainer − sampler| log-prob: 1 is perfect.",
   },
   {

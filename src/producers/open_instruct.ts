@@ -1,6 +1,6 @@
 /** open-instruct of Ai2: GRPO under names that TRL's PPO began. */
 import { certainty, hasKey } from "./evidence.ts";
-import { BF16_GAP, OF_SAMPLES, OF_STEP, OF_TOKENS } from "./shapes.ts";
+import { OF_SAMPLES, OF_STEP, OF_TOKENS } from "./shapes.ts";
 import type { Evidence, MetricDefinition, Producer } from "./definition.ts";
 
 /** The estimators were numbered from 1 (the first without its number), and are from 0. */
@@ -98,7 +98,6 @@ const DEFINITIONS: readonly MetricDefinition[] = [
     ...OF_TOKENS,
     quantity: "abs_log_prob",
     unit: "nats",
-    floor: BF16_GAP,
     says: "Mean |vLLM − trainer| log-prob over tokens; asynchronous rollouts are stale by design.",
   },
   {

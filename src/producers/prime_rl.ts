@@ -62,20 +62,28 @@ const REWARDS: readonly MetricDefinition[] = [
     says:
       "Mean of one metric of an environment's rubric; it enters the reward by its weight, which may be 0.",
   },
-  {
-    metric: "none_solved",
-    key: /train\/agg\/(?:all|effective)\/(?:[^/]+\/)?solved_none(?:\/mean)?|solve_none\/all/,
-    ...OF_GROUPS,
-    unit: "share",
-    says: "Share of groups whose rewards sum to 0.",
-  },
-  {
-    metric: "all_solved",
-    key: /train\/agg\/(?:all|effective)\/(?:[^/]+\/)?solved_all(?:\/mean)?|solve_all\/all/,
-    ...OF_GROUPS,
-    unit: "share",
-    says: "Share of groups in which every rollout has reward 1.",
-  },
+  ...["all", "effective"].flatMap((rollouts): MetricDefinition[] => {
+    // Behind the filters, which drop flat groups, few are left: what the sampling costs shows before them.
+    const [solved, none] = ["solved_all", "solved_none"].map((name) =>
+      `train/agg/${rollouts}/(?:[^/]+/)?${name}(?:/mean)?`
+    );
+    return [
+      {
+        metric: "none_solved",
+        key: new RegExp(rollouts === "all" ? `${none}|solve_none/all` : none),
+        ...OF_GROUPS,
+        unit: "share",
+        says: "Share of groups whose rewards sum to 0.",
+      },
+      {
+        metric: "all_solved",
+        key: new RegExp(rollouts === "all" ? `${solved}|solve_all/all` : solved),
+        ...OF_GROUPS,
+        unit: "share",
+        says: "Share of groups in which every rollout has reward 1.",
+      },
+    ];
+  }),
   {
     metric: "eval_score",
     key: /eval\/(?<part>.+?)\/(?:avg@\d+|(?:all|effective)\/[^/]+\/reward\/mean)/,
@@ -120,7 +128,7 @@ const ROLLOUTS: readonly MetricDefinition[] = [
   },
   {
     metric: "length",
-    key: /seq_len\/(?:all\/)?mean|Seq\. Length/,
+    key: /seq_len\/(?:all\/)?mean|Seq(?:\.)? Length/,
     ...OF_GROUPS,
     unit: "tokens",
     says:
@@ -216,7 +224,7 @@ const TRAINER: readonly MetricDefinition[] = [
   },
   {
     metric: "grad_norm",
-    key: /optim\/grad_norm|Grad\. Norm/,
+    key: /optim\/grad_norm|Grad(?:\.)? Norm/,
     ...OF_STEP,
     unit: "norm",
     says: "Norm of the gradient of the mean over all trained tokens, before clipping.",

@@ -1,6 +1,6 @@
 /** SkyRL: W&B by default, and a dict a step on the console. */
 import { certainty } from "./evidence.ts";
-import { BF16_GAP, OF_MINIBATCHES, OF_SAMPLES, OF_STEP, OF_TOKENS } from "./shapes.ts";
+import { OF_MINIBATCHES, OF_SAMPLES, OF_STEP, OF_TOKENS } from "./shapes.ts";
 import type { MetricDefinition, Producer } from "./definition.ts";
 
 const OUTCOME: readonly MetricDefinition[] = [
@@ -106,7 +106,6 @@ const POLICY: readonly MetricDefinition[] = [
     ...OF_TOKENS,
     quantity: "abs_log_prob",
     unit: "nats",
-    floor: BF16_GAP,
     says:
       "Mean |sampler − trainer| log-prob over the trained tokens; absent for losses that skip the trainer's own pass.",
   },

@@ -1,6 +1,6 @@
 /** slime: rollouts and optimizer steps are counted apart, and every key says of which it is. */
 import { certainty } from "./evidence.ts";
-import { BF16_GAP, OF_SAMPLES, OF_SEQUENCES, OF_STEP } from "./shapes.ts";
+import { OF_SAMPLES, OF_SEQUENCES, OF_STEP } from "./shapes.ts";
 import type { MetricDefinition, Producer } from "./definition.ts";
 
 const ROLLOUT: readonly MetricDefinition[] = [
@@ -86,7 +86,6 @@ const TRAIN: readonly MetricDefinition[] = [
     ...OF_SEQUENCES,
     quantity: "abs_log_prob",
     unit: "nats",
-    floor: BF16_GAP,
     says:
       "Mean of the sequences' mean |old − sampler| log-prob; with --use-rollout-logprobs old is the sampler's own and it is 0.",
     zero: "By construction with --use-rollout-logprobs.",

@@ -2,7 +2,6 @@
 import { HF_TRAINER_DEFINITIONS } from "./hf_trainer.ts";
 import { CURRENT_NAMES_ERAS, GROUP_STD_ERAS } from "./trl_eras.ts";
 import type { MetricDefinition } from "./definition.ts";
-import { BF16_GAP } from "./shapes.ts";
 import { TRL_PPO_DEFINITIONS } from "./trl_ppo.ts";
 
 const MEAN_OF_SAMPLES = { quantity: "plain", over: "samples", window: "mean" } as const;
@@ -237,7 +236,6 @@ const SAMPLER: readonly MetricDefinition[] = [
     over: "tokens",
     window: "mean",
     unit: "nats",
-    floor: BF16_GAP,
     says:
       "Mean |trainer − vLLM| log-prob over tokens, a mean of the ranks' means; needs vLLM with the importance correction on.",
   },

@@ -85,6 +85,15 @@ export const TRL_PPO_DEFINITIONS: readonly MetricDefinition[] = [
     says: "PPO: mean policy loss over the mini-batches, without the value loss.",
   },
   {
+    metric: "value_loss",
+    key: "loss/value_avg",
+    quantity: "plain",
+    over: "minibatches",
+    window: "mean",
+    unit: "1",
+    says: "PPO: mean loss of the value head over the mini-batches.",
+  },
+  {
     metric: "learning_rate",
     key: "lr",
     quantity: "plain",

@@ -78,6 +78,13 @@ const DEFINITIONS: readonly MetricDefinition[] = [
     says: "Learning rate of the step.",
   },
   {
+    metric: "value_loss",
+    key: "ppo/loss/value",
+    ...OF_MINIBATCHES,
+    unit: "1",
+    says: "Loss of the value head.",
+  },
+  {
     metric: "value_explained",
     key: "ppo/val/var_explained",
     ...OF_STEP,

@@ -1,6 +1,5 @@
 /** Unsloth: TRL's GRPO with its own loss, under the same keys. */
 import { hasKey } from "./evidence.ts";
-import { BF16_GAP } from "./shapes.ts";
 import { TRL } from "./trl.ts";
 import { replacing, TRL_DEFINITIONS } from "./trl_definitions.ts";
 import type { Evidence, MetricDefinition, Producer } from "./definition.ts";
@@ -34,7 +33,6 @@ const DIFFERENT: readonly MetricDefinition[] = [
     over: "unknown",
     window: "mean",
     unit: "nats",
-    floor: BF16_GAP,
     says:
       "Mean |trainer − vLLM| log-prob over the padded matrix: padding counts as 0, so that it is too small by the share of padding.",
   },

@@ -22,6 +22,23 @@ const REWARDS: readonly MetricDefinition[] = [
     nan: "All samples of the step were aborted.",
   },
   {
+    metric: "reward_max",
+    key: "critic/score/max",
+    ...OF_SAMPLES,
+    unit: "reward",
+    signed: true,
+    says:
+      "The best score of the step's sequences: where it is the worst, too, no group can teach anything.",
+  },
+  {
+    metric: "reward_min",
+    key: "critic/score/min",
+    ...OF_SAMPLES,
+    unit: "reward",
+    signed: true,
+    says: "The worst score of the step's sequences.",
+  },
+  {
     metric: "advantage_mean",
     key: "critic/advantages/mean",
     ...OF_TOKENS,
@@ -221,6 +238,13 @@ const POLICY: readonly MetricDefinition[] = [
     says: "Learning rate of the actor; under the key actor/lr(1e-4) in that unit.",
   },
   {
+    metric: "value_loss",
+    key: "critic/vf_loss",
+    ...OF_MINIBATCHES,
+    unit: "1",
+    says: "Clipped squared error of the critic; only with a critic.",
+  },
+  {
     metric: "value_explained",
     key: "critic/vf_explained_var",
     ...OF_TOKENS,
@@ -230,12 +254,6 @@ const POLICY: readonly MetricDefinition[] = [
   },
 ];
 
-const GAP_FLOOR = {
-  healthy: 0.005,
-  look: 0.01,
-  from: "verl's FAQ: normally below 0.005, above 0.01 a precision problem of the inference engine",
-} as const;
-
 const SAMPLER: readonly MetricDefinition[] = [
   {
     metric: "gap",
@@ -243,7 +261,6 @@ const SAMPLER: readonly MetricDefinition[] = [
     ...OF_TOKENS,
     quantity: "abs_probability",
     unit: "probability",
-    floor: GAP_FLOOR,
     says:
       "Mean |π_trainer − π_sampler| of the sampled tokens' probabilities, not of their log-probs.",
   },

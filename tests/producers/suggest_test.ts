@@ -40,7 +40,7 @@ Deno.test("suggestMetric() has no guess for what resembles nothing", () => {
       "////",
       "0",
       "eval_loss",
-      "value_loss",
+      "vocab_size",
       "prompt_length",
     ]
   ) {

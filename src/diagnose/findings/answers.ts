@@ -30,10 +30,11 @@ function stopsShort(context: Context, { series }: Curve, share: number): boolean
 function cutAnswers(context: Context, truncated: Curve): readonly Finding[] {
   const end = lastQuarter(truncated);
   const share = middle(end.values);
-  if (!(share >= OFTEN_CUT) || truncated.values.length < 3) return [];
+  if (!(share >= OFTEN_CUT)) return [];
   const { mean, cap } = lengthsAtEnd(context);
   const short = stopsShort(context, truncated, share);
-  const isMost = share >= MOSTLY_CUT && !short;
+  // One or two rows may be hard batches.
+  const isMost = share >= MOSTLY_CUT && !short && truncated.values.length >= 3;
   const lengths = mean === undefined
     ? ""
     : `; their mean length is ${say(mean)}${

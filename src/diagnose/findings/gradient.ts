@@ -2,7 +2,7 @@
 import { quantile } from "../../core/statistics.ts";
 import type { Finding } from "../finding.ts";
 import { changeOf, type Curve, intervalOf, middle, say, spikesOf, valuesAt } from "./curve.ts";
-import { about, type Context, isExact, type Rule, stepsText } from "./rule.ts";
+import { about, type Context, isExact, percent, type Rule, stepsText } from "./rule.ts";
 import { flatnessOf, tellsOfGroups } from "./signal.ts";
 
 /** Rows in a row from which chance and an offset between metrics are out of the question. */
@@ -20,34 +20,39 @@ function longestRun(count: number, holds: (index: number) => boolean) {
   return best;
 }
 
-/** Chance below which flat steps are not why rows show no gradient. */
-const CHANCE = 1e-6;
+/** Chance below which flat steps are not why rows show no gradient: of the longest stretch of many rows, and of all that there are. */
+const CHANCE = { ofStretch: 1e-6, ofAll: 1e-3 } as const;
 
 /**
- * Whether rows of a norm that is the last step's alone can be 0 by luck: in each, that step may be one of the flat ones.
+ * How likely it is that flat steps explain gradients of 0. Where a row is a step it is none: some of that step's groups differ. A norm
+ * that is the last of several steps may be a flat one's in each row.
  */
-function isLuck(
-  { series, steps }: Curve,
-  { run, flat }: {
-    readonly run: { readonly first: number; readonly last: number };
-    readonly flat: Float64Array;
-  },
-): boolean {
-  if (series.definition.window !== "last" || intervalOf(steps) <= 1) return false;
-  let chance = 1;
-  for (let i = run.first; i <= run.last; i++) chance *= flat[i];
-  return chance > CHANCE;
+function chanceOfFlat(
+  { view }: Context,
+  { gradient, shares }: { readonly gradient: Curve; readonly shares: readonly number[] },
+): number {
+  const { steps, series } = gradient;
+  const isEachStep = steps.length > 1 ? intervalOf(steps) <= 1 : steps[0] === 1;
+  if (series.definition.window !== "last" || (isEachStep && view.log.axes[0] !== "row")) return 0;
+  return shares.reduce((chance, share) => chance * share, 1);
 }
 
 function zeroGradient(context: Context, gradient: Curve): readonly Finding[] {
   const flatness = flatnessOf(context);
   if (!flatness || !tellsOfGroups(flatness) || !isExact(context, gradient)) return [];
   const flat = valuesAt({ ...flatness.curve, values: flatness.shares }, gradient);
-  const hasSignal = (index: number) => flat[index] <= 0.5;
-  const { steps, values } = gradient;
-  const run = longestRun(steps.length, (i) => values[i] === 0 && hasSignal(i));
-  if (run.length < LEAST_ROWS || isLuck(gradient, { run, flat })) return [];
-  const isAll = values.every((value) => value === 0);
+  // Rows between two batches (several updates on one) tell nothing of groups.
+  const told = Array.from(gradient.steps.keys()).filter((i) => !Number.isNaN(flat[i]));
+  const steps = told.map((i) => gradient.steps[i]);
+  const isZero = (index: number) => gradient.values[told[index]] === 0;
+  const run = longestRun(told.length, (i) => isZero(i) && flat[told[i]] < 1);
+  const shares = told.slice(run.first, run.last + 1).map((i) => flat[i]);
+  const isAll = gradient.values.every((value) => value === 0);
+  const isLong = run.length >= LEAST_ROWS && middle(shares) <= 0.5;
+  // A few rows are enough where there are no others, and no flat step can be behind them.
+  const isWhole = isAll && run.length > 0 && run.length === told.length;
+  const most = isWhole ? CHANCE.ofAll : isLong ? CHANCE.ofStretch : -1;
+  if (chanceOfFlat(context, { gradient, shares }) > most) return [];
   const range = stepsText(steps[run.first], steps[run.last]);
   if (isAll && context.isLearning) {
     return [{
@@ -74,8 +79,11 @@ function zeroGradient(context: Context, gradient: Curve): readonly Finding[] {
     value: 0,
     bound: 0,
     boundFrom: "groups whose rewards differ have advantages, and advantages a gradient",
-    sentence:
-      `${gradient.key} is exactly 0 in ${range} (${run.length} rows), although at least half of the groups have rewards that differ.`,
+    sentence: `${gradient.key} is exactly 0 in ${range} (${run.length} ${
+      run.length === 1 ? "row" : "rows"
+    }), although ${
+      middle(shares) <= 0.5 ? "at least half" : percent(1 - middle(shares))
+    } of the groups have rewards that differ.`,
     alternatives: [
       "all tokens are masked out: cut answers that are left out, or a mask that misses the completion",
       "the gradient does not reach the trained weights (frozen or detached adapter)",

@@ -36,13 +36,15 @@ export const RULES: readonly Rule[] = [
 /** Metrics without which a log says little; each with what it would tell. */
 const WANTED: readonly {
   readonly need: Need;
-  readonly metrics: readonly CanonicalMetric[];
+  /** Each alone is enough; of those in a list all are needed. */
+  readonly metrics: readonly (CanonicalMetric | readonly CanonicalMetric[])[];
   readonly tells: string;
 }[] = [
   { need: "truncated", metrics: ["truncated"], tells: "whether answers are cut off" },
   {
     need: "flat_groups",
-    metrics: ["flat_groups", "reward_std", "all_solved"],
+    // With a value function there are no groups.
+    metrics: ["flat_groups", "reward_std", ["all_solved", "none_solved"], "value_loss"],
     tells: "how many groups have equal rewards",
   },
   { need: "grad_norm", metrics: ["grad_norm"], tells: "whether the gradient spikes or vanishes" },
@@ -52,7 +54,9 @@ function notCheckable({ view }: Context): Finding[] {
   const missing = RULES.flatMap(({ needs, without }) =>
     without && needs.some(({ metric }) => view.all(metric).length === 0) ? [without] : []
   ).concat(
-    WANTED.filter(({ metrics }) => metrics.every((metric) => view.all(metric).length === 0))
+    WANTED.filter(({ metrics }) =>
+      !metrics.some((own) => [own].flat().every((metric) => view.all(metric).length > 0))
+    )
       .map(({ need, tells }) => ({ need, sentence: tells })),
   );
   return missing.map(({ need, sentence }): Finding => {

@@ -22,10 +22,10 @@ const FIRST_ROW = 0.05;
 /** Where the first row is a mean over several steps, they have moved the policy by some. */
 const FIRST_WINDOW = 0.3;
 
-function referenceIsNotStart(_context: Context, kl: Curve): readonly Finding[] {
+function referenceIsNotStart(context: Context, kl: Curve): readonly Finding[] {
   const { steps, values } = kl;
   const interval = intervalOf(steps);
-  if (values.length < 3 || steps[0] > Math.max(1, interval)) return [];
+  if (values.length < 3 || steps[0] > Math.max(1, interval) || !context.hasStart) return [];
   // One row of one step, or the mean over the steps since the start.
   const isFirstStep = interval <= 1 || kl.series.definition.window !== "mean" || steps[0] <= 1;
   const bound = isFirstStep ? FIRST_ROW : FIRST_WINDOW;
@@ -182,9 +182,9 @@ function absentKl(context: Context): readonly Finding[] {
     id: "zero_kl_expected",
     class: "expected",
     metric: "kl_reference",
-    sentence: `There is no divergence from a reference in the log: ${
+    sentence: `There is no divergence from a reference in the log, as is right where ${
       context.knob("klCoef", "the KL coefficient")
-    } is 0, so that none is computed.`,
+    } is 0 or the penalty is off: then none is computed.`,
   }];
 }
 

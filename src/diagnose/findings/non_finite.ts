@@ -14,6 +14,7 @@ const CORE: readonly CanonicalMetric[] = [
   "kl_reference",
   "entropy",
   "loss",
+  "value_loss",
   "grad_norm",
 ];
 
@@ -79,7 +80,7 @@ function nonFinite(context: Context): readonly Finding[] {
   const core = broken.filter(({ metric }) => metric !== undefined && CORE.includes(metric));
   // What was never finite is a statistic that is not defined here, unless it is the loss.
   const fatal = core.filter(({ stays, count, wasFinite, metric }) =>
-    stays && count >= FOR_GOOD && (wasFinite || metric === "loss")
+    stays && count >= FOR_GOOD && (wasFinite || metric === "loss" || metric === "value_loss")
   );
   if (fatal.length > 0) {
     // What was never finite is undefined by itself (a variance over one rank), unless nothing of it ever was.
@@ -119,30 +120,56 @@ function nonFinite(context: Context): readonly Finding[] {
       } and look at ${origin.key} of that batch token by token.`,
     }];
   }
-  return core.flatMap((one): Finding[] => {
-    const isSkipped = one.metric === "grad_norm" || one.nan !== undefined || !one.wasFinite;
-    const ends = one.stays ? ", the last rows of the log" : "; it is finite again afterwards";
-    return [{
-      id: "non_finite",
-      class: isSkipped && (!one.stays || !one.wasFinite) ? "note" : "suspect",
-      ...(one.metric ? { metric: one.metric } : {}),
-      key: one.key,
-      step: one.firstStep,
-      value: null,
-      boundFrom: "finite weights on finite inputs give finite numbers",
-      sentence: `${one.key} is ${say(one.value)} in ${one.count} ${
-        one.count === 1 ? "row" : "rows"
-      }, first at step ${say(one.firstStep)}${ends}.`,
-      alternatives: [
-        ...(one.nan ? [one.nan] : []),
-        ...(one.metric === "grad_norm"
-          ? ["an update that was skipped by loss scaling (fp16)"]
-          : []),
-        "a batch in which no token was trained",
-      ],
-      next: `Look at the batch of step ${say(one.firstStep)}.`,
-    }];
-  }).slice(0, 3);
+  const gravest = (one: Broken) => isSkipped(one) ? 1 : 0;
+  const [origin, ...others] = core.toSorted((a, b) =>
+    gravest(a) - gravest(b) || a.firstStep - b.firstStep || a.order - b.order
+  );
+  return origin ? [passing(origin, others)] : [];
+}
+
+/** Whether a value that is not finite is one that was left out: a skipped update, or a statistic that is not defined there. */
+function isSkipped({ metric, nan, wasFinite, stays }: Broken): boolean {
+  // Nothing leaves out a loss and does not come back to it.
+  if (stays && (metric === "loss" || metric === "value_loss")) return false;
+  return (metric === "grad_norm" || nan !== undefined || !wasFinite) && (!stays || !wasFinite);
+}
+
+/** What is to be said of keys that are not finite in a row or few. */
+function passing(one: Broken, others: readonly Broken[]): Finding {
+  const ends = !one.stays
+    ? "; it is finite again afterwards"
+    : one.wasFinite
+    ? ", the last of the log"
+    : ", which is all of them";
+  const shown = others.slice(0, 3).map(({ key, firstStep }) =>
+    firstStep === one.firstStep ? key : `${key} from step ${say(firstStep)}`
+  ).join(", ");
+  return {
+    id: "non_finite",
+    class: isSkipped(one) ? "note" : "suspect",
+    ...(one.metric ? { metric: one.metric } : {}),
+    key: one.key,
+    step: one.firstStep,
+    value: null,
+    boundFrom: "finite weights on finite inputs give finite numbers",
+    sentence: `${one.key} is ${say(one.value)} in ${say(one.count)} ${
+      one.count === 1 ? "row" : "rows"
+    }, first at step ${say(one.firstStep)}${ends}${
+      shown === ""
+        ? ""
+        : `. So ${others.length === 1 ? "is" : "are"} ${shown}${
+          others.length > 3 ? ` and ${others.length - 3} more` : ""
+        }`
+    }.`,
+    alternatives: [
+      ...(one.nan ? [one.nan] : []),
+      ...(one.metric === "grad_norm" ? ["an update that was skipped by loss scaling (fp16)"] : []),
+      "a batch in which no token was trained",
+    ],
+    next: `Look at the batch of step ${
+      say(one.firstStep)
+    }: first for completions without a trained token, then at ${one.key} token by token.`,
+  };
 }
 
 /** Metrics that a trainer writes in every step, so that one of them missing is no accident of another writer. */

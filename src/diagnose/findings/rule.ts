@@ -30,6 +30,8 @@ export interface Context {
   readonly decimals: number | undefined;
   /** Steps from a row to the next on the log's first axis. */
   readonly interval: number;
+  /** True where the first row is of the beginning of the training, as far as the log tells. */
+  readonly hasStart: boolean;
 }
 
 /** One rule: what it needs, and what it says of a run that has it. */
@@ -69,6 +71,19 @@ export function outcomeOf(change: Change | undefined): RewardOutcome {
   return z < 1 && most <= WORTH_THE_NAME * range ? "same" : "unclear";
 }
 
+/** How epochs are rounded in a console. */
+const EPOCH_ROUNDING = 0.01;
+
+/** Whether a log begins where the training did: by its first step; where rows are only counted, by its first epoch. */
+function beginsAtStart(view: RunView, interval: number, epoch: Curve | undefined): boolean {
+  const [first] = view.steps;
+  if (first === undefined || first > Math.max(2, 2 * interval)) return false;
+  if (view.log.axes[0] !== "row" || !epoch || epoch.values.length < 2) return true;
+  const { values } = epoch;
+  const perRow = (values[values.length - 1] - values[0]) / (values.length - 1);
+  return values[0] <= 2 * Math.max(0, perRow) + EPOCH_ROUNDING;
+}
+
 /** Prepares what the rules look at. */
 export function contextOf(view: RunView): Context {
   const known = new Map<string, Curve>();
@@ -81,6 +96,7 @@ export function contextOf(view: RunView): Context {
     view.all(metric, wanted).map(curveOnce).filter(({ values }) => values.length > 0);
   const [reward] = curves("reward");
   const rewardChange = reward && changeOf(reward);
+  const interval = intervalOf(view.steps);
   return {
     view,
     curves,
@@ -94,7 +110,8 @@ export function contextOf(view: RunView): Context {
     rewardChange,
     isLearning: rewardChange !== undefined && rewardChange.z > SURE,
     decimals: decimalsSeen(Array.from(view.log.columns.values(), ({ values }) => values)),
-    interval: intervalOf(view.steps),
+    interval,
+    hasStart: beginsAtStart(view, interval, curves("epoch")[0]),
   };
 }
 

@@ -123,16 +123,21 @@ function seams(context: Context): readonly Finding[] {
     );
 }
 
-function pastErased({ view, interval }: Context): readonly Finding[] {
-  const [first] = view.steps;
-  if (first === undefined || first <= Math.max(2, 2 * interval)) return [];
+function pastErased(context: Context): readonly Finding[] {
+  const [first] = context.view.steps;
+  if (first === undefined || context.hasStart) return [];
+  const isCounted = context.view.log.axes[0] === "row";
+  const where = isCounted
+    ? `in the middle of a run (epoch ${
+      say(context.curve("epoch")?.values[0] ?? NaN)
+    }; its rows tell no steps and are counted)`
+    : `at step ${say(first)}`;
   return [{
     id: "past_erased",
     class: "note",
     step: first,
-    sentence: `The log begins at step ${
-      say(first)
-    }: what came before is not in it, so that nothing here is held against the start.`,
+    sentence:
+      `The log begins ${where}: what came before is not in it, so that nothing here is held against the start.`,
     alternatives: ["the file was opened anew by a restart", "an export without its first part"],
     next:
       "Keep one file a start, or append to it; hand over the earlier part, too, if you have it.",
@@ -179,7 +184,7 @@ function tooLittle(context: Context): readonly Finding[] {
         count === 1 ? "is 1 row" : `are ${count} rows`
       } to judge, too few to tell a trend from noise: ` +
       "trends are not looked at.",
-    next: `Come back after ${LEAST_FOR_TREND} rows, or log more often.`,
+    next: `Hand over more of the log: from ${LEAST_FOR_TREND} rows on trends are looked at.`,
   }];
 }
 

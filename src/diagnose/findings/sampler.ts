@@ -1,56 +1,19 @@
 /** Rules about sampler against trainer: both give the same tokens a probability, and these may differ by rounding alone. */
 import type { Finding } from "../finding.ts";
-import type { Quantity } from "../../producers/definition.ts";
+import type { Floor, Quantity } from "../../producers/definition.ts";
+import { floorOf } from "../../producers/shapes.ts";
 import { changeOf, type Curve, lastQuarter, middle, say, shiftOf } from "./curve.ts";
 import { about, type Context, type Rule, stepsText } from "./rule.ts";
-
-/** Up to `healthy` a gap is noise of the two engines, from `look` on it wants a look. */
-interface Floor {
-  readonly healthy: number;
-  readonly look: number;
-  readonly from: string;
-}
-
-/**
- * A sampler and a trainer that both compute in bf16. 0.01 to 0.02 nats a token are usual in healthy runs, and stale weights were
- * seen from 0.2 nats on; k3 and the half square follow from such differences, and the share of probability is what verl's
- * FAQ gives.
- */
-const BF16: Partial<Readonly<Record<Quantity, Floor>>> = {
-  abs_log_prob: {
-    healthy: 0.02,
-    look: 0.1,
-    from: "between two bf16 engines 0.01 to 0.02 nats are usual",
-  },
-  k3: { healthy: 0.002, look: 0.02, from: "half the square of 0.02 to 0.2 nats, with room" },
-  half_square: {
-    healthy: 0.002,
-    look: 0.02,
-    from: "half the square of 0.02 to 0.2 nats, with room",
-  },
-  signed_log_prob: {
-    healthy: 0.01,
-    look: 0.05,
-    from: "differences of bf16 engines cancel in a signed mean",
-  },
-  k1: { healthy: 0.01, look: 0.05, from: "differences of bf16 engines cancel in a signed mean" },
-  abs_probability: {
-    healthy: 0.005,
-    look: 0.01,
-    from: "verl's FAQ: below 0.005 is usual, above 0.01 a problem of precision",
-  },
-  exp_abs_log_prob: { healthy: 1.02, look: 1.05, from: "NeMo-RL's guide: above 1.05 wants a look" },
-};
 
 /** Rounding of f32 engines is about 1e-6 nats a token; this leaves room for other orders of sums. */
 const F32_NATS = 1e-4;
 
-function floorOf(context: Context, { series: { definition } }: Curve): Floor | undefined {
+function noiseOf(context: Context, { series: { definition } }: Curve): Floor | undefined {
   const sampler = context.setting("sampler");
   const { quantity } = definition;
   // What fp8 may differ by depends on what is quantized how.
   if (sampler === "fp8") return undefined;
-  const floor = definition.floor ?? BF16[quantity];
+  const floor = floorOf(definition);
   if (sampler !== "f32" || !floor) return floor;
   const from = "two f32 engines differ by rounding alone";
   if (quantity === "exp_abs_log_prob") {
@@ -80,7 +43,7 @@ const ALTERNATIVES = [
 ];
 
 function gapLevel(context: Context, gap: Curve): readonly Finding[] {
-  const floor = floorOf(context, gap);
+  const floor = noiseOf(context, gap);
   if (!floor || gap.values.length < 3) return [];
   const end = lastQuarter(gap);
   const level = middle(end.values);
@@ -133,7 +96,7 @@ function gapMoves(context: Context, gap: Curve): readonly Finding[] {
   const { quantity } = gap.series.definition;
   if (quantity === "signed_log_prob" || quantity === "k1") return [];
   const distances: Curve = { ...gap, values: gap.values.map((value) => distance(gap, value)) };
-  const floor = floorOf(context, gap);
+  const floor = noiseOf(context, gap);
   // Below what rounding explains, growth has no consequence.
   const least = floor ? distance(gap, floor.healthy) : 0;
   const common = { ...about(gap), alternatives: ALTERNATIVES.slice(0, 3), next: nextStep(context) };

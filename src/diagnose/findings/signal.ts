@@ -8,23 +8,37 @@ export interface Flatness {
   readonly curve: Curve;
   /** Share of flat groups of each value of the curve. */
   readonly shares: Float64Array;
-  /** What the shares are: as logged, groups all solved and not at all, or whole steps by a spread of exactly 0. */
+  /** What the shares are: as logged, groups all solved and not at all, or whole steps in which no two rewards differ. */
   readonly by: "share" | "solved" | "spread";
+  /** What shows it, for a sentence. */
+  readonly shown: string;
 }
 
 /** How flat the groups are. Whatever a spread of rewards is taken over, at exactly 0 all rewards of the step are equal. */
 export function flatnessOf(context: Context): Flatness | undefined {
   const share = context.curve("flat_groups");
-  if (share) return { curve: share, shares: share.values, by: "share" };
+  if (share) return { curve: share, shares: share.values, by: "share", shown: share.key };
   const solved = context.curve("all_solved"), none = context.curve("none_solved");
   if (solved && none) {
     const noneAt = valuesAt(none, solved);
     const shares = solved.values.map((value, i) => value + (noneAt[i] || 0));
-    return { curve: { ...solved, key: `${solved.key} + ${none.key}` }, shares, by: "solved" };
+    const key = `${solved.key} + ${none.key}`;
+    return { curve: { ...solved, key }, shares, by: "solved", shown: key };
   }
   const spread = context.curve("reward_std");
-  if (!spread || spread.series.definition.window === "mean_of_extremes") return undefined;
-  return { curve: spread, shares: spread.values.map((std) => std === 0 ? 1 : 0), by: "spread" };
+  if (spread && spread.series.definition.window !== "mean_of_extremes") {
+    const shares = spread.values.map((std) => std === 0 ? 1 : 0);
+    return { curve: spread, shares, by: "spread", shown: `${spread.key} is exactly 0` };
+  }
+  const best = context.curve("reward_max"), worst = context.curve("reward_min");
+  if (!best || !worst) return undefined;
+  const worstAt = valuesAt(worst, best);
+  return {
+    curve: best,
+    shares: best.values.map((value, i) => value === worstAt[i] ? 1 : 0),
+    by: "spread",
+    shown: `${best.key} equals ${worst.key}`,
+  };
 }
 
 /** Whether groups that are not flat are known to differ: a spread over the whole batch is none within the groups. */
@@ -77,8 +91,8 @@ function isNoChance(shares: Float64Array): boolean {
 
 function flatGroups(context: Context): readonly Finding[] {
   const flatness = flatnessOf(context);
-  if (!flatness || flatness.shares.length < 5) return [];
-  const { curve, shares, by } = flatness;
+  if (!flatness || flatness.shares.length === 0) return [];
+  const { curve, shares, by, shown } = flatness;
   const count = shares.length;
   const mean = shares.reduce((sum, share) => sum + share, 0) / count;
   const end = lastQuarter({ ...curve, values: shares });
@@ -86,12 +100,16 @@ function flatGroups(context: Context): readonly Finding[] {
   const all = shares.reduce((sum, share) => sum + (share >= 1 - 1e-9 ? 1 : 0), 0);
   const groupSize = context.setting("groupSize");
   const size = context.knob("groupSize", "the group size");
+  const byHand =
+    `Score ten answers by hand, then mix in easier or harder prompts, or raise ${size}.`;
   const counted = by === "spread"
-    ? `In ${say(all)} of ${say(count)} rows all rewards are equal (${curve.key} is exactly 0)`
+    ? `In ${say(all)} of ${say(count)} ${
+      count === 1 ? "row" : "rows"
+    } all rewards are equal (${shown})`
     : `${percent(mean)} of the groups have equal rewards${
-      all > 0 ? `, all of them in ${say(all)} of ${say(count)} rows` : ""
+      all > 0 && count > 1 ? `, all of them in ${say(all)} of ${say(count)} rows` : ""
     }`;
-  if (late >= ALL_BUT_FEW && isNoChance(shares) && !isAtTop(context)) {
+  if (count >= 5 && late >= ALL_BUT_FEW && isNoChance(shares) && !isAtTop(context)) {
     const reward = context.reward && lastQuarter(context.reward);
     return [{
       id: "flat_groups",
@@ -111,7 +129,7 @@ function flatGroups(context: Context): readonly Finding[] {
         "the reward function answers the same for everything, for example after a parse error",
         "the policy has collapsed to one answer a prompt",
       ],
-      next: `Score ten answers by hand, then mix in easier or harder prompts, or raise ${size}.`,
+      next: byHand,
     }];
   }
   if (mean < WORTH_A_LINE || nothingLeft(context).length > 0) return [];
@@ -126,14 +144,18 @@ function flatGroups(context: Context): readonly Finding[] {
     value: mean,
     bound: WORTH_A_LINE,
     boundFrom: "three tenths of the samples bought for nothing",
-    sentence: `${counted}: their samples cost time and teach nothing.${small}${
-      context.isLearning ? " The run learns all the same." : ""
-    }`,
-    next: `Drop prompts that are always solved or never, or raise ${size}${
-      context.view.producer?.knobs.dynamicSampling
-        ? `, or turn on ${context.view.producer.knobs.dynamicSampling}`
-        : ""
-    }.`,
+    sentence: `${counted}: ${
+      late >= ALL_BUT_FEW
+        ? "there is nothing to learn from"
+        : "their samples cost time and teach nothing"
+    }.${small}${context.isLearning ? " The run learns all the same." : ""}`,
+    next: late >= ALL_BUT_FEW && !isAtTop(context)
+      ? byHand
+      : `Drop prompts that are always solved or never, or raise ${size}${
+        context.view.producer?.knobs.dynamicSampling
+          ? `, or turn on ${context.view.producer.knobs.dynamicSampling}`
+          : ""
+      }.`,
   }];
 }
 
