@@ -26,6 +26,8 @@ export interface LossInputs {
   readonly advantage_B: ArrayLike<number>;
   /** The loss of the whole batch as one minibatch. */
   readonly loss: number;
+  /** The gradient of that loss: where its terms cancel, padding shows here alone. Left out: not known. */
+  readonly gradient_W?: ArrayLike<number>;
 }
 
 /** What one whole update did to a copy of the model, with a fresh optimizer. */
@@ -127,7 +129,12 @@ export interface CheckResult {
 
 /** A measured value and what it is, or why the check cannot be made. */
 export type Measured =
-  | { readonly value: number; readonly reason: string }
+  | {
+    readonly value: number;
+    readonly reason: string;
+    /** Where the value is held against another bound than the invariant's. */
+    readonly bound?: number;
+  }
   | { readonly notApplicable: string; readonly lack: CheckLack };
 
 /** One invariant. */

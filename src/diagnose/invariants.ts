@@ -11,17 +11,17 @@ const PAD_COLUMNS = 8;
 
 function judge(invariant: Invariant, evidence: Evidence): CheckResult {
   const { id, name, relation, boundReason } = invariant;
-  const bound = invariant.bound(evidence.trainer.logpTolerance);
+  const common = { id, name, relation, boundReason };
+  const ownBound = invariant.bound(evidence.trainer.logpTolerance);
   const measured = invariant.measure(evidence);
-  const common = { id, name, relation, bound, boundReason };
   if ("notApplicable" in measured) {
     const { notApplicable: reason, lack } = measured;
-    return { ...common, value: null, verdict: "not-applicable", reason, lack };
+    return { ...common, bound: ownBound, value: null, verdict: "not-applicable", reason, lack };
   }
-  const { value, reason } = measured;
+  const { value, reason, bound = ownBound } = measured;
   // Written so that NaN violates.
   const holds = relation === "<=" ? value <= bound : value > bound;
-  return { ...common, value, verdict: holds ? "holds" : "violated", reason };
+  return { ...common, bound, value, verdict: holds ? "holds" : "violated", reason };
 }
 
 /**

@@ -79,9 +79,10 @@ async function withBorrowed<T>(
 
 async function lossInputs(trainer: Trainer, batch: TrainBatch): Promise<LossInputs> {
   const prepared = await trainer.prepare(batch);
-  const { loss } = await trainer.lossAndGradient(batch, { prepared });
+  const { loss, gradient_W } = await trainer.lossAndGradient(batch, { prepared });
   return {
     ...prepared,
+    gradient_W,
     columnCount: batch.packed.columnCount,
     logp_BC: await trainer.recompute(batch),
     loss,

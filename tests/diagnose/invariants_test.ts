@@ -192,6 +192,23 @@ Deno.test("checkInvariants() does not take a loss of 0 for one that padding cann
   assertEquals(await violatedIds(toyTrainer({ inputs: () => ({ loss: NaN }) })), [5]);
 });
 
+Deno.test("checkInvariants() looks for padding in the gradient where the terms of the loss cancel", async () => {
+  const padding = async (scale: number) => {
+    const inputs = (pad: number) => ({
+      loss: 1e-9,
+      gradient_W: [3, 4].map((value) => pad === 0 ? value : value * scale),
+    });
+    return (await checkInvariants(toyTrainer({ inputs })))[4]!;
+  };
+  const right = await padding(1 + 1e-6);
+  assertEquals([right.verdict, right.bound], ["holds", 1e-4]);
+  assert(right.value! > 0 && right.reason.startsWith("change of the gradient by 8 columns"));
+  const wrong = await padding(C / (C + 8));
+  assertEquals(wrong.verdict, "violated");
+  assert(Math.abs(wrong.value! - 8 / (C + 8)) < 1e-12, String(wrong.value));
+  assertEquals((await padding(NaN)).verdict, "violated");
+});
+
 Deno.test("checkInvariants() violates 8 where a gradient moves nothing", async () => {
   const update = { approxKl: 0, logp_BC: grid(() => -1) };
   assertEquals(await violatedIds(toyTrainer({ update })), [8]);

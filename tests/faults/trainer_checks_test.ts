@@ -131,3 +131,14 @@ gpuTest("runChecks() violates nothing where the first batch has no signal", asyn
     assertEquals(ids, lacking, what);
   }
 });
+
+gpuTest("runChecks() sees padding where the loss is 0 because advantages cancel", async () => {
+  const bench = await openBench();
+  // A mean within each episode first: the loss is the mean of advantages that sum to 0.
+  const values = { aggregation: "seq_mean_token_mean", klCoef: 0 } as const;
+  const five = (results: readonly CheckResult[]) => results.find(({ id }) => id === 5)!;
+  const healthy = five(await check(bench, undefined, values));
+  assertEquals([healthy.verdict, healthy.value], ["holds", 0]);
+  assert(healthy.reason.startsWith("change of the gradient"), healthy.reason);
+  assertEquals(five(await check(bench, "denominator", values)).verdict, "violated");
+});
