@@ -48,6 +48,7 @@ export function largest(values: Iterable<number>): number {
   return result;
 }
 
+/** Cells where the loss mask differs from the owners of the tokens. */
 export function strayCells(evidence: Evidence): number {
   let count = 0;
   forEachCell(evidence, ({ index, owned }) => {
@@ -56,6 +57,7 @@ export function strayCells(evidence: Evidence): number {
   return count;
 }
 
+/** Largest |trainer − sampler| log-prob of a trained token, in nats. */
 export function samplerGap(evidence: Evidence): number {
   const { mask_BC, logp_BC } = evidence.inputs;
   let gap = 0;
@@ -65,6 +67,7 @@ export function samplerGap(evidence: Evidence): number {
   return gap;
 }
 
+/** Largest |π / π_old − 1| of a trained token. */
 export function ratioError({ inputs: { mask_BC, logp_BC, oldLogp_BC } }: Evidence): number {
   return largest(
     Array.from(
@@ -75,6 +78,7 @@ export function ratioError({ inputs: { mask_BC, logp_BC, oldLogp_BC } }: Evidenc
   );
 }
 
+/** Mean of the values of each group. */
 export function groupMeans(values_B: ArrayLike<number>, groupId_B: readonly number[]): number[] {
   const valuesOf = new Map<number, number[]>();
   groupId_B.forEach((id, b) => valuesOf.set(id, [...valuesOf.get(id) ?? [], values_B[b] ?? NaN]));
@@ -92,6 +96,7 @@ export function relativeError(a_W: ArrayLike<number>, b_W: ArrayLike<number>): n
   return difference === 0 ? 0 : Math.sqrt(difference / norm);
 }
 
+/** ‖values‖. */
 export function norm(values_W: ArrayLike<number>): number {
   return Math.sqrt(Array.from(values_W).reduce((sum, value) => sum + value ** 2, 0));
 }
@@ -221,6 +226,7 @@ function correlation(x_B: ArrayLike<number>, y_B: ArrayLike<number>): number {
     Math.sqrt(sampleVariance(x_B) * sampleVariance(y_B));
 }
 
+/** Mean k3 estimate of the KL to the reference over the policy's tokens, in nats. */
 export function meanReferenceKl(evidence: Evidence, referenceLogp_BC: ArrayLike<number>): number {
   const terms: number[] = [];
   forEachCell(evidence, ({ index, owned }) => {
