@@ -1,4 +1,4 @@
-/** NeMo-RL's console: `Step 3/100` and then bullets: `• Loss: 0.0123`. */
+/** NeMo-RL's console: `Step 3/100`, then `Training Results:` and bullets: `• Loss: 0.0123`. */
 import type { ConsoleForm, ConsoleParser } from "./console_reader.ts";
 import { consoleLine } from "./console_text.ts";
 import { numberOf } from "./literal.ts";
@@ -6,6 +6,8 @@ import type { TextLine } from "./reader.ts";
 import type { LogEntry, LogSink } from "./run_log_builder.ts";
 
 const STEP = /(?:^|=\s*)\s?Step (\d+)\/(\d+)\b/;
+/** What stands before the bullets of a step; an excerpt may begin with it, so that its steps are only counted. */
+const RESULTS = /^\W*Training Results:\s*$/;
 const BULLET = /^\s*[•*]\s+([^:]+):\s*(\S+)(?:\s|$)/;
 /** No bullet is longer; the pattern would be slow on a line of junk. */
 const MAX_BULLET_LENGTH = 400;
@@ -14,7 +16,10 @@ const UNIT = /(?<=[\d.])(?:s|ms|%|x)?,?$/;
 
 class NemoParser implements ConsoleParser {
   readonly #sink: LogSink;
-  #step: { readonly number: number; readonly line: number } | undefined;
+  #step: { readonly number: number; readonly line: number; readonly axis: string } | undefined;
+  /** Blocks of results without a step before them. */
+  #counted = 0;
+  #hasResults = false;
   #entries: LogEntry[] = [];
 
   constructor(sink: LogSink) {
@@ -23,13 +28,15 @@ class NemoParser implements ConsoleParser {
 
   line({ text, number, isUnended }: TextLine): void {
     const isBullet = this.#step !== undefined && (text.includes("•") || text.includes("* "));
-    if (!isBullet && !text.includes("Step ")) return;
+    const mayBegin = text.includes("Step ") || text.includes("Training Results:");
+    if (!isBullet && !mayBegin) return;
     const { body } = consoleLine(text);
+    if (mayBegin && RESULTS.test(body)) return this.#results(number);
     const step = STEP.exec(body);
     if (step) {
       this.end();
       if (isUnended) return; // 1/10 may be the beginning of 1/100.
-      this.#step = { number: Number(step[1]), line: number };
+      this.#step = { number: Number(step[1]), line: number, axis: "step" };
       this.#sink.set({ plannedSteps: Number(step[2]) });
       return;
     }
@@ -43,10 +50,20 @@ class NemoParser implements ConsoleParser {
     } else this.#entries.push([bullet[1].trim(), value, written]);
   }
 
+  /** The results of the step that was named, or of the next one that was not. */
+  #results(line: number): void {
+    if (this.#step === undefined || this.#hasResults) {
+      this.end();
+      this.#step = { number: ++this.#counted, line, axis: "row" };
+    }
+    this.#hasResults = true;
+  }
+
   end(): void {
     if (this.#step) this.#sink.add(this.#step.number, this.#step, this.#entries);
     this.#step = undefined;
     this.#entries = [];
+    this.#hasResults = false;
   }
 }
 

@@ -1,42 +1,13 @@
 /** Notebooks: the tables that the Hugging Face notebook callback left in their outputs. */
 import { UserError } from "../core/errors.ts";
+import { tablesOfHtml } from "./html_tables.ts";
 import type { LogInput, LogReader, ReadOptions } from "./reader.ts";
 import type { RunLogBuilder } from "./run_log_builder.ts";
-import { addStepTables, type StepTable } from "./step_tables.ts";
-import { findStepColumn } from "./table.ts";
+import { addStepTables } from "./step_tables.ts";
 import { isBinary, textOf } from "./text_lines.ts";
 
 /** Pictures make notebooks large; beyond this they are not opened by their own editors either. */
 const MAX_NOTEBOOK_BYTES = 256 * 2 ** 20;
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  amp: "&",
-  lt: "<",
-  gt: ">",
-  quot: '"',
-  "#39": "'",
-  nbsp: " ",
-};
-
-function textOfHtml(html: string): string {
-  return html.replace(/<[^<>]*>/g, "")
-    .replace(/&(#?\w+);/g, (entity, name: string) => ENTITIES[name] ?? entity).trim();
-}
-
-/** Rows of cells in a piece of HTML: what stands behind each `<tr` and in it behind each `<th` or `<td`. */
-function rowsOfHtml(html: string): string[][] {
-  return html.split(/<tr\b/i).slice(1).map((row) =>
-    row.split(/<t[hd]\b/i).slice(1).map((cell) => textOfHtml(`<td${cell.split(/<\/t[hd]>/i)[0]}`))
-  );
-}
-
-function tablesOfHtml(html: string, line: number): StepTable[] {
-  return html.split(/<table\b/i).slice(1).flatMap((table) => {
-    const [titles, ...rows] = rowsOfHtml(table).filter((cells) => cells.length > 0);
-    if (titles === undefined || findStepColumn(titles) < 0) return [];
-    return [{ titles, rows: rows.map((cells) => ({ cells, line })) }];
-  });
-}
 
 function property(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;

@@ -3,6 +3,7 @@ import { type ConsoleForm, consoleReader } from "./console_reader.ts";
 import { consoleSearch } from "./console_search.ts";
 import { CSV, WANDB_CSV } from "./csv.ts";
 import { HF_CONSOLE } from "./hf_console.ts";
+import { HTML_TABLES } from "./html_tables.ts";
 import { JSON_LIST } from "./json_list.ts";
 import { JSONL } from "./jsonl.ts";
 import { MARKDOWN } from "./markdown.ts";
@@ -47,6 +48,7 @@ export const LOG_READERS: readonly LogReader[] = [
   WANDB_CSV,
   TENSORBOARD,
   NOTEBOOK,
+  HTML_TABLES,
   JSONL,
   JSON_LIST,
   CSV,

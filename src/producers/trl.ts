@@ -50,7 +50,7 @@ export const TRL_MARKS = {
 } as const;
 
 /** Forms of the Trainer's table in a notebook, which has neither the gradient nor the learning rate. */
-const TABLES = new Set(["notebook", "markdown"]);
+const TABLES = new Set(["notebook", "html_tables", "markdown"]);
 
 function recognise(evidence: Evidence): number {
   // Rows of a Trainer with rewards are of an online trainer, and TRL's are the common ones.

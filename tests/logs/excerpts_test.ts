@@ -1,5 +1,6 @@
 /** Logs as they stand in issues and READMEs: fragments with cut ends, lines that a paste has broken, dicts that were shortened. */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { UserError } from "../../src/core/errors.ts";
 import { ignoredOf, points, readText } from "./read_text.ts";
 
 Deno.test("console of the Trainer: the last dict gives its whole fields where the end is cut off", async () => {
@@ -91,4 +92,69 @@ Deno.test("console of verl: another program's line is no rest of a field", async
   );
   assertEquals(points(log, "critic/score/mean"), [[3, 0.5]]);
   assertEquals([...log.columns.keys()], ["actor/entropy", "critic/score/mean"]);
+});
+
+const HTML_TABLE = `# A notebook, exported
+
+    <div>
+      [2/2 00:10, Epoch 1/1]
+    </div>
+    <table border="1" class="dataframe">
+  <thead>
+ <tr style="text-align: left;">
+      <th>Step</th>
+      <th>Training Loss</th>
+      <th>rewards / tests_pass / mean</th>
+      <th>kl</th>
+    </tr>
+  </thead>
+  <tbody>
+    <tr>
+      <td>10</td>
+      <td>0.000300</td>
+      <td>0.250000</td>
+      <td>No Log</td>
+    </tr>
+    <tr>
+      <td>20</td>
+      <td>-0.010000</td>
+      <td>0.500000</td>
+      <td>0.125000</td>
+    </tr>
+  </tbody>
+</table><p>
+`;
+
+Deno.test("a notebook that was exported to Markdown or HTML has its table of steps", async () => {
+  const page = `<!DOCTYPE html>\n<html><style>${" ".repeat(70_000)}</style>\n${HTML_TABLE}</html>`;
+  for (const text of [HTML_TABLE, page]) {
+    const log = await readText(text);
+    assertEquals(log.source.form, "html_tables");
+    assertEquals(points(log, "loss"), [[10, 0.0003], [20, -0.01]]);
+    assertEquals(points(log, "rewards/tests_pass/mean"), [[10, 0.25], [20, 0.5]]);
+    assertEquals(points(log, "kl"), [[10, null], [20, 0.125]]);
+  }
+});
+
+Deno.test("an HTML table that is cut off gives its whole rows, and a page without one is no log", async () => {
+  for (let length = HTML_TABLE.indexOf("<td>20"); length < HTML_TABLE.length; length++) {
+    const log = await readText(HTML_TABLE.slice(0, length));
+    const own = points(log, "rewards/tests_pass/mean");
+    assertEquals(own, own.length === 1 ? [[10, 0.25]] : [[10, 0.25], [20, 0.5]]);
+  }
+  const error = await assertRejects(() => readText("<html><body><p>Step 1</p></body></html>"));
+  assert(error instanceof UserError, `${error}`);
+});
+
+Deno.test("console of NeMo-RL: results without a step before them are counted", async () => {
+  const block = (reward: number) =>
+    `📊 Training Results:\n  • Loss: 0.0100\n  • Avg Reward: ${reward}\n\n⏱️  Timing:\n  • Total step time: 3.50s\n`;
+  const log = await readText(block(0.25) + block(0.5));
+  assertEquals(log.axes, ["row"]);
+  assertEquals(points(log, "Avg Reward"), [[1, 0.25], [2, 0.5]]);
+  const named = await readText(
+    `===== Step 7/9 =====\n${block(0.25)}===== Step 8/9 =====\n${block(0.5)}`,
+  );
+  assertEquals(points(named, "Avg Reward"), [[7, 0.25], [8, 0.5]]);
+  assertEquals(points(named, "Total step time"), [[7, 3.5], [8, 3.5]]);
 });
