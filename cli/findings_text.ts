@@ -51,7 +51,8 @@ const HEADINGS = {
   expected: "Expected: looks alarming and is by construction",
   note: "Notes: true, and no fault",
   holds: "Holds",
-  "not-checkable": "Not checked",
+  "not-checkable": "Not checkable",
+  "not-applicable": "Not applicable",
 } as const satisfies Record<FindingClass, string>;
 
 const COLOURS: Partial<Record<FindingClass, keyof typeof SGR>> = {
@@ -112,6 +113,7 @@ const SHOWN: readonly (readonly [FindingClass, "always" | "all"])[] = [
   ["expected", "always"],
   ["holds", "all"],
   ["not-checkable", "always"],
+  ["not-applicable", "all"],
 ];
 
 function sourceLine({ log, producer, era, steps }: RunView, { columns }: Layout): string {

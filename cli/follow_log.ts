@@ -1,7 +1,7 @@
 /** A watchdog over a growing log: reads it again when it has grown, and says each finding once, when it first holds. */
 import { UserError } from "../src/core/errors.ts";
 import { oneSentence } from "../src/core/sentence.ts";
-import type { Finding } from "../src/diagnose/finding.ts";
+import type { Finding, FindingClass } from "../src/diagnose/finding.ts";
 import { infoOf } from "../src/files/paths.ts";
 import { remark, writeText } from "../src/files/terminal.ts";
 import type { Outcome } from "./command.ts";
@@ -53,9 +53,11 @@ function wait(durationMs: number, signal: AbortSignal): Promise<void> {
 const isEnd = (finding: Finding, until: FollowOptions["until"]) =>
   until !== undefined && (finding.class === "violated" || finding.class === until);
 
+const NO_NEWS: ReadonlySet<FindingClass> = new Set(["holds", "not-checkable", "not-applicable"]);
+
 /** Findings that say what the file lacks, or that all is well, are no news. */
 const isNews = ({ class: kind, id }: Finding) =>
-  kind !== "holds" && kind !== "not-checkable" && id !== "too_little" && id !== "ended_early";
+  !NO_NEWS.has(kind) && id !== "too_little" && id !== "ended_early";
 
 /**
  * Watches a log.

@@ -1,30 +1,12 @@
-/** Triage of our own runs: by their metrics and the verdicts of their invariants, against the pinned healthy runs. */
-import type { Finding } from "../src/diagnose/finding.ts";
-import { invariantFindings } from "../src/diagnose/findings/invariant_findings.ts";
+/** What triage says of a run of ours, for a terminal and as a document. */
+import { inWords, speakAgainst } from "../src/diagnose/finding.ts";
 import type { Evidence, Unchecked } from "../src/diagnose/triage/evaluate.ts";
-import {
-  type Cause,
-  type NotFinite,
-  triage,
-  type TriageReport,
-} from "../src/diagnose/triage/triage.ts";
+import type { Cause, TriageReport } from "../src/diagnose/triage/triage.ts";
 import { HEALTHY_RUNS } from "../src/faults/healthy_reference.ts";
-import { triageMetrics } from "../src/faults/run_metrics.ts";
-import { tinyAgentKnowledge } from "../src/faults/tiny_agent_knowledge.ts";
-import { rowsOf } from "../src/files/journal.ts";
-import { exists, isFolder } from "../src/files/paths.ts";
-import { readChecks } from "../src/run/checks_file.ts";
-import { runPaths } from "../src/run/run_directory.ts";
+import { triageRun } from "../src/run/triage_run.ts";
 import type { Outcome } from "./command.ts";
 import { formatTable } from "./flags.ts";
 import { nextCommand } from "./next_command.ts";
-
-/** The files of a run: a folder's metrics and verdicts, or one file of metrics. Nothing else is read. */
-function runFiles(run: string): { readonly metrics: string; readonly checks: string | undefined } {
-  if (!isFolder(run)) return { metrics: run, checks: undefined };
-  const { metrics, checks } = runPaths(run);
-  return { metrics, checks: exists(checks) ? checks : undefined };
-}
 
 function describeEvidence(evidence: Evidence): string[] {
   const { metric, statistic, step, value, relation, bound, boundFrom } = evidence;
@@ -76,47 +58,6 @@ function describeReport(report: TriageReport, run: string): string {
   ].join("\n");
 }
 
-/** A suspected failure as a finding: its first evidence speaks for it. */
-function causeFinding({ fault, score, evidence, next }: Cause): Finding {
-  const [first] = evidence;
-  return {
-    id: fault,
-    class: "suspect",
-    ...(first
-      ? {
-        metric: first.metric,
-        key: first.metric,
-        step: first.step,
-        value: first.value,
-        ...(first.bound === null ? {} : { bound: first.bound, boundFrom: first.boundFrom }),
-      }
-      : {}),
-    sentence: `${[...new Set(evidence.map(({ symptom }) => symptom))].join("; ")} (belief ${
-      score.toFixed(2)
-    }).`,
-    next: nextCommand(next),
-  };
-}
-
-/** The first number of a run that was not finite; later ones follow from it. */
-function notFiniteFinding(notFinite: readonly NotFinite[]): Finding[] {
-  const [first] = notFinite;
-  if (!first) return [];
-  const others = new Set(notFinite.map(({ metric }) => metric)).size - 1;
-  return [{
-    id: "non_finite",
-    class: "violated",
-    metric: first.metric,
-    key: first.metric,
-    step: first.step,
-    value: null,
-    boundFrom: "finite weights on finite inputs give finite numbers",
-    sentence: `${first.metric} is NaN or infinite at step ${first.step}, the first to be so${
-      others === 0 ? "" : `; ${others} more metrics follow`
-    }.`,
-  }];
-}
-
 /**
  * Triages a run of ours.
  *
@@ -125,27 +66,8 @@ function notFiniteFinding(notFinite: readonly NotFinite[]): Finding[] {
  * @returns Conclusion and causes, and both with the verdicts of the invariants as findings.
  */
 export function triageOwnRun(run: string, { strict }: { readonly strict: boolean }): Outcome {
-  const { metrics: file, checks: checksFile } = runFiles(run);
-  const { metrics, notFinite } = triageMetrics(rowsOf(file), { source: file });
-  const checks = checksFile === undefined ? undefined : readChecks(checksFile);
-  const report = triage({
-    metrics,
-    checks,
-    notFinite,
-    producer: "agentrl",
-    runFolder: file === run ? undefined : run,
-  }, tinyAgentKnowledge());
-  const verdicts = invariantFindings(checks ?? []);
-  const findings = [
-    ...notFiniteFinding(notFinite),
-    ...verdicts.filter((finding) => finding.class === "violated"),
-    ...report.causes.map(causeFinding),
-    ...verdicts.filter((finding) => finding.class !== "violated"),
-  ];
-  const { rowCount, series } = metrics;
-  const isBad = findings.some((finding) =>
-    finding.class === "violated" || (strict && finding.class === "suspect")
-  );
+  const { metrics: { rowCount, series }, report, findings: found } = triageRun(run);
+  const findings = found.map((finding) => inWords(finding, nextCommand));
   return {
     document: {
       run,
@@ -165,6 +87,6 @@ export function triageOwnRun(run: string, { strict }: { readonly strict: boolean
       findings,
     },
     text: describeReport(report, run),
-    ...(isBad ? { exitCode: 3 } : {}),
+    ...(speakAgainst(findings, { strict }) ? { exitCode: 3 } : {}),
   };
 }

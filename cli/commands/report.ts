@@ -3,6 +3,7 @@ import { UserError } from "../../src/core/errors.ts";
 import { requireOutput } from "../../src/files/output.ts";
 import { reportLogs } from "../../src/report/files/report_on.ts";
 import { defineCommand } from "../command.ts";
+import { nextCommand } from "../next_command.ts";
 import { LOG_FLAGS, readAgainst, readView } from "../read_view.ts";
 
 /** The command `report`. */
@@ -24,6 +25,7 @@ export const command = defineCommand({
     const sizeBytes = await reportLogs(paths, out, {
       readView: (path) => readView(path, flags),
       against: await readAgainst(flags),
+      wordsOf: nextCommand,
     });
     return { document: { out, sizeBytes }, text: `${out} (${Math.ceil(sizeBytes / 1000)} KB)` };
   },

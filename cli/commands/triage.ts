@@ -1,6 +1,6 @@
 /** `agentrl triage`: what is wrong with a run, whoever trained it, with evidence and what to do next. */
 import { UserError } from "../../src/core/errors.ts";
-import type { Finding } from "../../src/diagnose/finding.ts";
+import { type Finding, speakAgainst } from "../../src/diagnose/finding.ts";
 import { judgeLog } from "../../src/diagnose/findings/judge_log.ts";
 import { firstToAct } from "../../src/diagnose/findings/order.ts";
 import { isOwnRun } from "../../src/files/own_run.ts";
@@ -69,12 +69,6 @@ async function judgePath(path: string, flags: Values) {
   return { view, findings, document: documentOf(view, findings), files: view.log.source.files };
 }
 
-function isBad(findings: readonly Finding[], strict: boolean): boolean {
-  return findings.some((finding) =>
-    finding.class === "violated" || (strict && finding.class === "suspect")
-  );
-}
-
 async function triageForeign(path: string, flags: Values): Promise<Outcome> {
   const { view, findings, document } = await judgePath(path, flags);
   const hasColours = Deno.stdout.isTerminal() && !Deno.noColor;
@@ -82,7 +76,7 @@ async function triageForeign(path: string, flags: Values): Promise<Outcome> {
     document,
     text: findingsText(view, findings, { columns: terminalColumns(), hasColours, all: flags.all }),
     isStyled: true,
-    ...(isBad(findings, flags.strict) ? { exitCode: 3 } : {}),
+    ...(speakAgainst(findings, flags) ? { exitCode: 3 } : {}),
   };
 }
 

@@ -1,5 +1,7 @@
 /** What is said about a run: findings as data. The command line and the report put them into words and colours. */
 
+import type { NextStep } from "./triage/next_step.ts";
+
 /** The classes of findings, the gravest first. */
 export const FINDING_CLASSES = [
   /** Cannot be in a correct run. */
@@ -14,6 +16,8 @@ export const FINDING_CLASSES = [
   "holds",
   /** Could not be checked: the file lacks what it needs. */
   "not-checkable",
+  /** Asks for what the setting has none of. */
+  "not-applicable",
 ] as const;
 
 /** Class of a finding. */
@@ -51,7 +55,29 @@ export interface Finding {
   readonly alternatives?: readonly string[];
   /** What to do next, in the words of the user's framework. */
   readonly next?: string;
+  /** What this program can do next, as data; whoever shows the finding says it in `next`. */
+  readonly act?: NextStep;
   readonly at?: FindingPlace;
   /** Ids of findings that this one explains: they follow from it. */
   readonly explains?: readonly string[];
+}
+
+/**
+ * A finding with its next step in words.
+ *
+ * @param wordsOf Says a step, for example as a command.
+ */
+export function inWords(finding: Finding, wordsOf: (step: NextStep) => string): Finding {
+  const { act, ...rest } = finding;
+  return act === undefined ? finding : { ...rest, next: wordsOf(act) };
+}
+
+/** True where findings speak against a run: violated ones, and suspect ones where `strict` says so. */
+export function speakAgainst(
+  findings: readonly Finding[],
+  { strict }: { readonly strict: boolean },
+): boolean {
+  return findings.some((finding) =>
+    finding.class === "violated" || (strict && finding.class === "suspect")
+  );
 }

@@ -89,15 +89,6 @@ export function pointsOf({ steps, values, isNull }: ShownSeries): Point[] {
     .filter((_, i) => isNull[i] === 0);
 }
 
-/** The id of the chart that shows a key, for links from findings. */
-export function chartIds(groups: readonly LogGroup[]): ReadonlyMap<string, string> {
-  return new Map(
-    groups.flatMap(({ charts }) =>
-      charts.flatMap(({ chart }) => chart.series.map(({ name }) => [name, chart.id] as const))
-    ),
-  );
-}
-
 function eventsOf({ view, findings }: LogData, keys: ReadonlySet<string>): ChartEvent[] {
   const { seams } = view.log;
   const said = findings.filter(({ class: kind, key, step }) =>

@@ -1,7 +1,9 @@
 /** A run as the report shows it. */
 import { type Column, ColumnCollector } from "../core/columns.ts";
 import { UserError } from "../core/errors.ts";
+import type { Finding } from "../diagnose/finding.ts";
 import type { CheckResult } from "../diagnose/invariant.ts";
+import type { TriageReport } from "../diagnose/triage/triage.ts";
 import type { RunSettings } from "../run/run_settings.ts";
 import { downsample, type Point } from "./downsample.ts";
 
@@ -25,6 +27,13 @@ export interface RecordedStepData {
   readonly reasons: readonly string[];
 }
 
+/** What triage says of a run. */
+export interface RunJudgement {
+  readonly report: TriageReport;
+  /** With their next steps in words. */
+  readonly findings: readonly Finding[];
+}
+
 /** All that is known of a run. */
 export interface RunData {
   /** For headings: the end of its path. */
@@ -40,6 +49,8 @@ export interface RunData {
   readonly episodes: readonly EpisodeData[];
   readonly checkpoints: readonly number[];
   readonly recorded: readonly RecordedStepData[];
+  /** What triage says of it, or why it could not be judged; left out where nobody asked. */
+  readonly triage?: RunJudgement | { readonly problem: string };
 }
 
 /** More points of a metric than any chart shows; of a longer run the ends and the extremes stay. */

@@ -1,14 +1,16 @@
-/** The page of a run: what it is, what it reached, its invariants, every metric in four groups, its episodes. */
+/** The page of a run: what triage says of it, what it is, what it reached, its invariants, every metric in four groups, its episodes. */
 import type { MetricGroup } from "../rl/metric_dictionary.ts";
 import type { CheckResult } from "../diagnose/invariant.ts";
 import { baseName } from "../run/run_settings.ts";
-import { chartFigure } from "./chart.ts";
+import type { Chart } from "./chart.ts";
 import type { Section } from "./document.ts";
+import { chartIds, linkedFigure } from "./findings_part.ts";
 import { formatBound, formatNumber } from "./format.ts";
 import { type Html, html, idOf, NOTHING } from "./html.ts";
 import type { RunData } from "./run_data.ts";
 import { bandNote, groupCharts, otherCharts } from "./run_panels.ts";
 import { columnsOf, dataTable, facts, verdictMark } from "./tables.ts";
+import { triagePart } from "./triage_part.ts";
 import { transcripts } from "./transcripts.ts";
 
 const GROUPS: readonly (readonly [MetricGroup, string])[] = [
@@ -95,19 +97,24 @@ export function runPage(run: RunData, index: number): Section {
     parts.push({ id: idOf(prefix, id), title });
     return html`<h3 id="${idOf(prefix, id)}">${title}</h3>\n${body}`;
   };
-  const grid = (charts: ReturnType<typeof groupCharts>) =>
+  const grid = (charts: readonly Chart[]) =>
     charts.length === 0
       ? NOTHING
-      : html`<div class="charts">${charts.map((chart) => chartFigure(chart))}</div>`;
-  const body = html`${runFacts(run)}
+      : html`<div class="charts">${charts.map((chart) => linkedFigure(chart))}</div>`;
+  const groups = GROUPS.map(([group, title]) =>
+    [group, title, groupCharts(run, { group, prefix })] as const
+  );
+  const others = otherCharts(run, prefix);
+  const ids = chartIds([...groups.flatMap(([, , charts]) => charts), ...others]);
+  const body = html`${triagePart(run, ids)}${runFacts(run)}
 ${checksTable(run.checks)}
 <p class="note">${
     bandNote(run)
   } Triangles on the axis: checkpoints (open) and recorded steps (filled).
 Exact zeros on a logarithmic axis stand at its foot, marked 0.</p>
 ${recordedList(run)}
-${GROUPS.map(([group, title]) => block(group, title, grid(groupCharts(run, { group, prefix }))))}${
-    block("other", "Other metrics", grid(otherCharts(run, prefix)))
+${groups.map(([group, title, charts]) => block(group, title, grid(charts)))}${
+    block("other", "Other metrics", grid(others))
   }${block("episodes", "Episodes", transcripts(run))}`;
   return { id: prefix, title: `Run ${run.name}`, body, parts };
 }

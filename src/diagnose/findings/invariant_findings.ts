@@ -8,9 +8,22 @@ import { say } from "./curve.ts";
 const CLASSES = {
   violated: "violated",
   holds: "holds",
-  "not-applicable": "not-checkable",
+  "not-applicable": "not-applicable",
   "not-checkable": "not-checkable",
 } as const satisfies Record<CheckResult["verdict"], FindingClass>;
+
+const SAYS = {
+  violated: "is violated",
+  holds: "holds",
+  "not-applicable": "does not apply",
+  "not-checkable": "could not be checked",
+} as const satisfies Record<CheckResult["verdict"], string>;
+
+/** What is said where a file of an earlier version gives no reason. */
+const WITHOUT_REASON = {
+  "not-applicable": "the setting has none of what it compares",
+  "not-checkable": "the record lacks what it needs",
+} as const;
 
 /**
  * Verdicts as findings; the id of each is its invariant's key.
@@ -21,23 +34,17 @@ const CLASSES = {
 export function invariantFindings(checks: readonly RecordedCheck[]): Finding[] {
   return checks.map(({ id, name, value, bound, verdict, relation = "", boundReason, reason }) => {
     const found = value === null ? "no number" : say(value);
-    const numbers = verdict === "not-applicable"
-      ? reason ?? "it does not apply"
-      : `${reason ?? "measured"}: ${found}, bound ${relation} ${say(bound)}`;
+    const isMeasured = verdict === "violated" || verdict === "holds";
+    const numbers = isMeasured
+      ? `${reason ?? "measured"}: ${found}, bound ${relation} ${say(bound)}`
+      : reason ?? WITHOUT_REASON[verdict];
     return {
       id: invariantKey(id),
       class: CLASSES[verdict],
-      ...(verdict === "not-applicable" ? {} : {
-        step: 0,
-        value,
-        bound,
-        ...(boundReason ? { boundFrom: boundReason } : {}),
-      }),
-      sentence: verdict === "violated"
-        ? `The invariant "${name}" is violated (${numbers}).`
-        : verdict === "holds"
-        ? `The invariant "${name}" holds (${numbers}).`
-        : `The invariant "${name}" could not be checked: ${numbers}.`,
+      ...(isMeasured
+        ? { step: 0, value, bound, ...(boundReason ? { boundFrom: boundReason } : {}) }
+        : {}),
+      sentence: `The invariant "${name}" ${SAYS[verdict]} (${numbers}).`,
     };
   });
 }

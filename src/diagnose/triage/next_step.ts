@@ -90,3 +90,33 @@ export function nextStep(
       return advice satisfies never;
   }
 }
+
+/** A next step as a sentence, for where no command is at hand. */
+export function nextSentence(next: NextStep): string {
+  switch (next.kind) {
+    case "replay": {
+      const { run, step, replace } = next;
+      return replace === undefined
+        ? `Replay step ${step} of ${run}.`
+        : `Replay step ${step} of ${run} with ${replace.stage} replaced by that of the fault ${replace.fault}: ` +
+          "a run that has this fault stays as it is.";
+    }
+    case "train": {
+      const { out, steps, config } = next;
+      const settings = Object.entries(config).map(([key, value]) => `${key} ${value}`).join(", ");
+      return `Train ${
+        steps === undefined ? "" : `${steps} steps of `
+      }another run with ${settings} into ${out}.`;
+    }
+    case "evaluate":
+      return `Read ${next.transcripts} episodes of ${next.run} after step ${next.steps}.`;
+    case "say":
+      return next.sentence;
+    case "check":
+      return `Compare with the invariants of a trainer that has the fault ${next.fault}.`;
+    case "make":
+      return `Compare with a run that is made with ${next.fault}.`;
+    default:
+      return next satisfies never;
+  }
+}

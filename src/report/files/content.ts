@@ -1,20 +1,44 @@
 /** Recognises what lies at each path of a report: runs of ours and of others, the catalogue, experiments, the matrix, timings. */
 import { UserError } from "../../core/errors.ts";
 import { matrixSchema } from "../../diagnose/check_schema.ts";
+import { inWords } from "../../diagnose/finding.ts";
+import { nextSentence, type NextStep } from "../../diagnose/triage/next_step.ts";
 import { isOwnRun } from "../../files/own_run.ts";
 import { infoOf, isFolder, namesIn } from "../../files/paths.ts";
 import { readText } from "../../files/read_file.ts";
 import { readLabRecord } from "../../lab/lab.ts";
+import { triageRun } from "../../run/triage_run.ts";
 import { faultsOfLab } from "../faults_data.ts";
 import type { LogData } from "../log_data.ts";
 import { matrixOfLab } from "../matrix_page.ts";
+import type { RunData } from "../run_data.ts";
 import { EMPTY_CONTENT, type ReportContent } from "../report_content.ts";
 import { benchSchema } from "../speed_page.ts";
 import { isFaultsFolder, readFaults } from "./faults.ts";
 import { readRun } from "./run.ts";
 
-/** Reads and judges another trainer's log. */
-export type ReadLog = (path: string) => Promise<LogData>;
+/** How a report reads what is judged. */
+export interface ContentReading {
+  /** Reads and judges another trainer's log; left out: such a log is refused. */
+  readonly readLog?: (path: string) => Promise<LogData>;
+  /** Says a next step, for example as a command (default: as a sentence). */
+  readonly wordsOf?: (step: NextStep) => string;
+}
+
+/** A run of ours with what triage says of it. One that triage refuses is shown all the same. */
+function readJudgedRun(path: string, { wordsOf = nextSentence }: ContentReading): RunData {
+  const run = readRun(path);
+  try {
+    const { report, findings } = triageRun(path);
+    return {
+      ...run,
+      triage: { report, findings: findings.map((finding) => inWords(finding, wordsOf)) },
+    };
+  } catch (error) {
+    if (error instanceof UserError) return { ...run, triage: { problem: error.message } };
+    throw error;
+  }
+}
 
 /** JSON documents of ours are small; a larger file is somebody's log. */
 const MAX_DOCUMENT_BYTES = 32 * 2 ** 20;
@@ -67,11 +91,14 @@ function addFolder(content: ReportContent, path: string): ReportContent | undefi
 async function add(
   content: ReportContent,
   path: string,
-  readLog: ReadLog | undefined,
+  reading: ContentReading,
 ): Promise<ReportContent> {
-  if (isOwnRun(path)) return { ...content, runs: [...content.runs, readRun(path)] };
+  if (isOwnRun(path)) {
+    return { ...content, runs: [...content.runs, readJudgedRun(path, reading)] };
+  }
   const filled = isFolder(path) ? addFolder(content, path) : addDocument(content, path);
   if (filled) return filled;
+  const { readLog } = reading;
   if (readLog) return { ...content, logs: [...content.logs, await readLog(path)] };
   throw new UserError(
     `Cannot report ${path}: it holds none of what this reads, which are folders of runs, of \`faults\` and of \`lab\`, ` +
@@ -83,15 +110,15 @@ async function add(
  * Reads what a report is to show.
  *
  * @param paths Folders of runs, of `faults` and of `lab`; JSON of `check --matrix` and `bench`; logs of other trainers.
- * @param readLog Reads what is none of ours; without it that is refused.
+ * @param reading How other trainers' logs are read, and how next steps are said.
  * @returns All of it, in the order of the paths.
  * @throws {UserError} When a path cannot be read or is none of these.
  */
 export async function readContent(
   paths: readonly string[],
-  readLog?: ReadLog,
+  reading: ContentReading = {},
 ): Promise<ReportContent> {
   let content = EMPTY_CONTENT;
-  for (const path of paths) content = await add(content, path, readLog);
+  for (const path of paths) content = await add(content, path, reading);
   return content;
 }

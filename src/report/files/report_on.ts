@@ -1,5 +1,6 @@
 /** One HTML file about what lies at some paths: reads, judges, renders and writes. */
 import { judgeLog } from "../../diagnose/findings/judge_log.ts";
+import type { NextStep } from "../../diagnose/triage/next_step.ts";
 import { readRunLog } from "../../files/log_source.ts";
 import { interpret } from "../../producers/interpret.ts";
 import type { RunView } from "../../producers/run_view.ts";
@@ -7,12 +8,14 @@ import type { LogData } from "../log_data.ts";
 import { readContent } from "./content.ts";
 import { writeReport } from "./write_report.ts";
 
-/** How logs of other trainers are read and judged. */
+/** How logs are read and judged, and what is said about them. */
 export interface LogReading {
   /** Reads a log and gives it its meaning (default: by what it tells of itself). */
   readonly readView?: (path: string) => Promise<RunView>;
   /** A healthy run of the same user's. */
   readonly against?: RunView | undefined;
+  /** Says what to do next about a run of ours, for example as a command (default: as a sentence). */
+  readonly wordsOf?: (step: NextStep) => string;
 }
 
 /** The end of a path, for headings. */
@@ -35,12 +38,12 @@ export async function reportLogs(
   out: string,
   reading: LogReading,
 ): Promise<number> {
-  const { readView = readByItself, against } = reading;
+  const { readView = readByItself, against, ...words } = reading;
   const readLog = async (path: string): Promise<LogData> => {
     const view = await readView(path);
     return { name: nameOf(path), view, findings: judgeLog(view, { against }), against };
   };
-  return await writeReport(out, await readContent(paths, readLog));
+  return await writeReport(out, await readContent(paths, { readLog, ...words }));
 }
 
 /**
