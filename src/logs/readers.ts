@@ -7,6 +7,7 @@ import { HTML_TABLES } from "./html_tables.ts";
 import { JSON_LIST } from "./json_list.ts";
 import { JSONL } from "./jsonl.ts";
 import { MARKDOWN } from "./markdown.ts";
+import { METRIC_OBJECTS } from "./metric_objects.ts";
 import { NEMO_RL_CONSOLE } from "./nemo_rl_console.ts";
 import { NOTEBOOK } from "./notebook.ts";
 import { OPENRLHF_CONSOLE } from "./openrlhf_console.ts";
@@ -53,5 +54,6 @@ export const LOG_READERS: readonly LogReader[] = [
   JSON_LIST,
   CSV,
   MARKDOWN,
+  METRIC_OBJECTS,
   consoleSearch(CONSOLE_FORMS),
 ];

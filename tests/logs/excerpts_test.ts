@@ -158,3 +158,23 @@ Deno.test("console of NeMo-RL: results without a step before them are counted", 
   assertEquals(points(named, "Avg Reward"), [[7, 0.25], [8, 0.5]]);
   assertEquals(points(named, "Total step time"), [[7, 3.5], [8, 3.5]]);
 });
+
+Deno.test("objects of metrics over several lines and without a label are rows, settings are not", async () => {
+  const object = (loss: number) =>
+    `{\n  'train/loss': ${loss},\n  'train/grad_norm': 0.5,\n  'time/step': 3.5\n}\n`;
+  const reward =
+    "{\n  'rollout/raw_reward': 0.25,\n  'rollout/length': 80.5,\n  'rollout/cut': 0\n}\n";
+  const log = await readText(`# Results\n\`\`\`\n${object(0.25)}\`\`\`\n${reward}${object(0.125)}`);
+  assertEquals(log.source.form, "metric_objects");
+  assertEquals(log.axes, ["row"]);
+  assertEquals(points(log, "train/loss"), [[1, 0.25], [2, 0.125]]);
+  assertEquals(points(log, "rollout/raw_reward"), [[1, 0.25]]);
+  assertEquals(points(log, "time/step"), [[1, 3.5], [2, 3.5]]);
+  const told = await readText(
+    '{\n "step": 7,\n "env/all/reward": 0.5,\n "env/all/turns": 2,\n "optim/lr": 1e-5\n}\n',
+  );
+  assertEquals(points(told, "env/all/reward"), [[7, 0.5]]);
+  const settings = '{\n "optim": {"lr": 0.1, "beta": 0.9},\n "size": 4,\n "a/b": 1\n}\n';
+  const error = await assertRejects(() => readText(settings));
+  assert(error instanceof UserError, `${error}`);
+});
