@@ -7,7 +7,7 @@ import { asUserError } from "../src/files/file_error.ts";
 import { remark, writeText } from "../src/files/terminal.ts";
 import type { Command } from "./command.ts";
 import { COMMON_FLAGS, type Flags, formatFlags, formatTable, parseFlags } from "./flags.ts";
-import { COMMANDS } from "./registry.ts";
+import { COMMAND_GROUPS, COMMANDS } from "./registry.ts";
 
 /** What the launcher does itself. */
 const LAUNCHER_COMMANDS: readonly (readonly [name: string, summary: string])[] = [
@@ -16,13 +16,17 @@ const LAUNCHER_COMMANDS: readonly (readonly [name: string, summary: string])[] =
 ];
 
 function overview(): string {
-  const rows = Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary] as const);
+  const groups = COMMAND_GROUPS.map(({ title, commands }) => ({
+    title,
+    rows: Object.entries(commands).map(([name, { summary }]) => [name, summary] as const),
+  }));
+  const all = [...groups, { title: "The program itself", rows: LAUNCHER_COMMANDS }];
+  const names = all.flatMap(({ rows }) => rows.map(([name]) => name));
   return [
-    `agentrl ${denoConfig.version}: a laboratory for agent reinforcement learning on WebGPU`,
+    `agentrl ${denoConfig.version}: why the reinforcement learning of an agent went wrong`,
     "",
     "Usage: cli/agentrl COMMAND [flags]",
-    "",
-    ...formatTable([...rows, ...LAUNCHER_COMMANDS]),
+    ...all.flatMap(({ title, rows }) => ["", `${title}:`, ...formatTable(rows, { names })]),
     "",
     "cli/agentrl COMMAND --help explains a command and its flags.",
   ].join("\n");

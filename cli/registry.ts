@@ -8,74 +8,100 @@ export interface CommandEntry {
   readonly load: () => Promise<{ readonly command: Command }>;
 }
 
-/** The commands by name, in the order in which a newcomer needs them. `test` is the launcher's own. */
-export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
-  info: {
-    summary: "the WebGPU adapter, its limits and features, the versions",
-    load: () => import("./commands/info.ts"),
+/** Commands under a heading of `agentrl --help`. */
+export interface CommandGroup {
+  readonly title: string;
+  readonly commands: Readonly<Record<string, CommandEntry>>;
+}
+
+/** The commands in groups: first what the user of another trainer came for. `test` and `deno` are the launcher's own. */
+export const COMMAND_GROUPS: readonly CommandGroup[] = [
+  {
+    title: "Runs of any trainer",
+    commands: {
+      triage: {
+        summary: "what is wrong with a run, whoever trained it, and what to do",
+        load: () => import("./commands/triage.ts"),
+      },
+      report: {
+        summary: "one HTML file about runs and experiments",
+        load: () => import("./commands/report.ts"),
+      },
+      formats: {
+        summary: "the logs that are read, and how each framework writes one",
+        load: () => import("./commands/formats.ts"),
+      },
+      convert: {
+        summary: "any log that is read, as JSONL",
+        load: () => import("./commands/convert.ts"),
+      },
+      metrics: {
+        summary: "the metrics dictionary: formula, healthy range, what it flags",
+        load: () => import("./commands/metrics.ts"),
+      },
+    },
   },
-  tune: {
-    summary: "which layout of the kernels is fastest here, kept for later",
-    load: () => import("./commands/tune.ts"),
+  {
+    title: "The small agent and its trainer",
+    commands: {
+      train: {
+        summary: "reinforcement learning, in a run folder that can be resumed",
+        load: () => import("./commands/train.ts"),
+      },
+      eval: {
+        summary: "pass rate with interval, behaviour and transcripts of an agent",
+        load: () => import("./commands/eval.ts"),
+      },
+      replay: {
+        summary: "a step of a run again, bit for bit or with a stage changed",
+        load: () => import("./commands/replay.ts"),
+      },
+      check: {
+        summary: "the invariants of the trainer, with faults on purpose",
+        load: () => import("./commands/check.ts"),
+      },
+      faults: {
+        summary: "the catalogue of failures against matched healthy runs",
+        load: () => import("./commands/faults.ts"),
+      },
+      base: {
+        summary: "make a base agent: cloned on well-formed, unskilled play",
+        load: () => import("./commands/base.ts"),
+      },
+      lab: {
+        summary: "every experiment, beside the numbers that it reproduces",
+        load: () => import("./commands/lab.ts"),
+      },
+    },
   },
-  base: {
-    summary: "make a base agent: cloned on well-formed, unskilled play",
-    load: () => import("./commands/base.ts"),
+  {
+    title: "Numbers to hold against yours, and this machine",
+    commands: {
+      score: {
+        summary: "log-probs, entropies and logits of a batch under a checkpoint",
+        load: () => import("./commands/score.ts"),
+      },
+      grad: {
+        summary: "a loss over a batch, its gradient, weights after Adam steps",
+        load: () => import("./commands/grad.ts"),
+      },
+      bench: {
+        summary: "how fast kernels, rollouts and training run, and how time grows",
+        load: () => import("./commands/bench.ts"),
+      },
+      info: {
+        summary: "the WebGPU adapter, its limits and features, the versions",
+        load: () => import("./commands/info.ts"),
+      },
+      tune: {
+        summary: "which layout of the kernels is fastest here, kept for later",
+        load: () => import("./commands/tune.ts"),
+      },
+    },
   },
-  train: {
-    summary: "reinforcement learning, in a run folder that can be resumed",
-    load: () => import("./commands/train.ts"),
-  },
-  eval: {
-    summary: "pass rate with interval, behaviour and transcripts of an agent",
-    load: () => import("./commands/eval.ts"),
-  },
-  check: {
-    summary: "the invariants of the trainer, with faults on purpose",
-    load: () => import("./commands/check.ts"),
-  },
-  faults: {
-    summary: "the catalogue of failures against matched healthy runs",
-    load: () => import("./commands/faults.ts"),
-  },
-  metrics: {
-    summary: "the metrics dictionary: formula, healthy range, what it flags",
-    load: () => import("./commands/metrics.ts"),
-  },
-  score: {
-    summary: "log-probs, entropies and logits of a batch under a checkpoint",
-    load: () => import("./commands/score.ts"),
-  },
-  grad: {
-    summary: "a loss over a batch, its gradient, weights after Adam steps",
-    load: () => import("./commands/grad.ts"),
-  },
-  triage: {
-    summary: "what is wrong with a run, whoever trained it, and what to do",
-    load: () => import("./commands/triage.ts"),
-  },
-  formats: {
-    summary: "the logs that are read, and how each framework writes one",
-    load: () => import("./commands/formats.ts"),
-  },
-  convert: {
-    summary: "any log that is read, as JSONL",
-    load: () => import("./commands/convert.ts"),
-  },
-  replay: {
-    summary: "a step of a run again, bit for bit or with a stage changed",
-    load: () => import("./commands/replay.ts"),
-  },
-  lab: {
-    summary: "every experiment, beside the numbers that it reproduces",
-    load: () => import("./commands/lab.ts"),
-  },
-  report: {
-    summary: "one HTML file about runs and experiments",
-    load: () => import("./commands/report.ts"),
-  },
-  bench: {
-    summary: "how fast kernels, rollouts and training run, and how time grows",
-    load: () => import("./commands/bench.ts"),
-  },
-};
+];
+
+/** The commands by name, in the order of the groups. */
+export const COMMANDS: Readonly<Record<string, CommandEntry>> = Object.fromEntries(
+  COMMAND_GROUPS.flatMap(({ commands }) => Object.entries(commands)),
+);

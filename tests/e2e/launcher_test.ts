@@ -28,11 +28,15 @@ async function run(
   };
 }
 
-Deno.test("agentrl --help lists the commands in 80 columns and needs no command", async () => {
+Deno.test("agentrl --help lists the commands in groups within 80 columns and needs no command", async () => {
   const help = await run(["--help"]);
   assertEquals([help.code, help.stderr], [0, ""]);
   for (const name of ["info", "test"]) assertMatch(help.stdout, new RegExp(`^ {2}${name} `, "m"));
   assert(help.stdout.split("\n").every((line) => line.length <= 80));
+  // What the user of another trainer came for stands first.
+  const names = Array.from(help.stdout.matchAll(/^ {2}(\w+) /gm), ([, name]) => name);
+  assertEquals(names.slice(0, 5), ["triage", "report", "formats", "convert", "metrics"]);
+  assertEquals(new Set(names).size, names.length);
   const none = await run([]);
   assertEquals([none.code, none.stdout, none.stderr], [2, "", help.stdout]);
 });
@@ -40,7 +44,7 @@ Deno.test("agentrl --help lists the commands in 80 columns and needs no command"
 Deno.test("agentrl ends with exit code 2 and one sentence when the command or a flag is unknown", async () => {
   const cases: readonly (readonly [readonly string[], string])[] = [
     [["inof"], 'agentrl: unknown command "inof": did you mean "info"?\n'],
-    [["toString"], 'agentrl: unknown command "toString": known are info'],
+    [["toString"], 'agentrl: unknown command "toString": known are triage'],
     [["--json"], 'agentrl: unknown flag before the command "--json"'],
     [["info", "--jsno"], 'agentrl info: unknown flag --jsno: did you mean "--json"?\n'],
     [["info", "--seed", "x"], "agentrl info: --seed must be an integer from 0 to"],
