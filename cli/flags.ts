@@ -26,9 +26,10 @@ export interface NumberFlag extends FlagBase {
   readonly required?: true;
 }
 
-/** True where it is given. */
+/** True where it is given; with a default of true it is written `--no-NAME`, which makes it false. */
 export interface BooleanFlag extends FlagBase {
   readonly kind: "boolean";
+  readonly default?: true;
 }
 
 /** A text that may be given many times; values come in the order of the command line. */
@@ -69,6 +70,21 @@ export const COMMON_FLAGS = {
 /** `maxGradNorm` as it is written on the command line: `--max-grad-norm`. */
 export function flagOnCommandLine(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** How a flag is written in help texts: `--out`, and `--no-gate` where it is there to be switched off. */
+function helpSpelling(name: string, flag: Flag): string {
+  const isNegated = flag.kind === "boolean" && flag.default === true;
+  return isNegated ? `--no-${flagOnCommandLine(name).slice(2)}` : flagOnCommandLine(name);
+}
+
+/** Every way to write the flags, with their names: a flag that is on by default also has its affirmative form. */
+function spellingsOf(declared: Flags): Map<string, string> {
+  return new Map(
+    Object.entries(declared).flatMap(([name, flag]) =>
+      [helpSpelling(name, flag), flagOnCommandLine(name)].map((written) => [written, name] as const)
+    ),
+  );
 }
 
 function describeRange({ kind, min, max }: NumberFlag): string {
@@ -130,21 +146,27 @@ function refuseMisused(
   names: ReadonlyMap<string, string>,
 ): void {
   const end = args.indexOf("--");
-  const seen = new Set<string>();
+  const seen = new Map<string, string>();
   for (const argument of end < 0 ? args : args.slice(0, end)) {
     const [given = "", value] = argument.split(/=(.*)/s, 2);
     const written = given === "-h" ? "--help" : given;
-    const kind = declared[names.get(written) ?? ""]?.kind;
+    const name = names.get(written) ?? "";
+    const kind = declared[name]?.kind;
     if (kind === undefined) continue;
     if (kind === "boolean" && value !== undefined) {
       throw new UserError(
         `${written} takes no value, found "${value}": write ${written} alone, or leave it out`,
       );
     }
-    if (kind !== "list" && seen.has(written)) {
-      throw new UserError(`${written} is given twice: give it once`);
+    const earlier = seen.get(name);
+    if (kind !== "list" && earlier !== undefined) {
+      throw new UserError(
+        earlier === written
+          ? `${written} is given twice: give it once`
+          : `${earlier} and ${written} contradict each other: give one of them`,
+      );
     }
-    seen.add(written);
+    seen.set(name, written);
   }
 }
 
@@ -167,16 +189,18 @@ export function parseFlags<const F extends Flags>(
   args: readonly string[],
   declared: F,
 ): ParsedFlags<F> {
-  const names = new Map(Object.keys(declared).map((name) => [flagOnCommandLine(name), name]));
+  const names = spellingsOf(declared);
+  const parsedName = (name: string) => flagOnCommandLine(name).slice(2);
   const ofKind = (wanted: (flag: Flag) => boolean) =>
-    [...names].filter(([, name]) => wanted(declared[name] as Flag)).map(([written]) =>
-      written.slice(2)
-    );
+    Object.entries(declared).filter(([, flag]) => wanted(flag)).map(([name]) => parsedName(name));
+  const negatable = ofKind((flag) => flag.kind === "boolean" && flag.default === true);
   refuseMisused(args, declared, names);
   const parsed = parseArgs([...args], {
     boolean: ofKind((flag) => flag.kind === "boolean"),
     string: ["_", ...ofKind((flag) => flag.kind !== "boolean")],
     collect: ofKind((flag) => flag.kind === "list"),
+    negatable,
+    default: Object.fromEntries(negatable.map((name) => [name, true])),
     alias: { help: "h" },
     unknown: (argument, key) => {
       if (key === undefined) return true; // A positional argument.
@@ -185,10 +209,9 @@ export function parseFlags<const F extends Flags>(
     },
   });
   const values: Record<string, unknown> = {};
-  for (const [written, name] of names) {
-    const given = parsed[written.slice(2)];
+  for (const [name, flag] of Object.entries(declared)) {
+    const given = parsed[parsedName(name)];
     refuseEmpty(given, name);
-    const flag = declared[name] as Flag;
     const optional = parsed.help === true && given === undefined && flag.kind !== "boolean";
     values[name] = optional ? undefined : parseValue(name, given, flag);
   }
@@ -228,10 +251,14 @@ export function wrapText(
  * Lays out a table of two columns in 80 columns, the right one wrapped at words.
  *
  * @param rows Pairs of a name and its description.
+ * @param options.names Names of all tables whose right columns are to stand below each other (default: those of the rows).
  * @returns Lines, each ending without a line break.
  */
-export function formatTable(rows: readonly (readonly [string, string])[]): string[] {
-  const left = Math.min(38, Math.max(0, ...rows.map(([name]) => name.length)) + 4);
+export function formatTable(
+  rows: readonly (readonly [string, string])[],
+  { names = rows.map(([name]) => name) }: { readonly names?: readonly string[] } = {},
+): string[] {
+  const left = Math.min(38, Math.max(0, ...names.map(({ length }) => length)) + 4);
   const lines: string[] = [];
   for (const [name, description] of rows.map(([a, b]) => [escapeControls(a), escapeControls(b)])) {
     let line = `  ${name}`.padEnd(left);
@@ -257,7 +284,7 @@ function describeFlag(flag: Flag): string {
   if (flag.kind === "integer" || flag.kind === "number") notes.push(describeRange(flag));
   if (flag.kind === "list") notes.push("may be repeated");
   if ("required" in flag) notes.push("required");
-  if ("default" in flag) notes.push(`default ${flag.default}`);
+  if ("default" in flag && flag.kind !== "boolean") notes.push(`default ${flag.default}`);
   return notes.length === 0 ? flag.help : `${flag.help} (${notes.join("; ")})`;
 }
 
@@ -278,7 +305,7 @@ const PLACEHOLDERS = {
 export function formatFlags(declared: Flags): string[] {
   return formatTable(
     Object.entries(declared).map(([name, flag]) =>
-      [`${flagOnCommandLine(name)}${PLACEHOLDERS[flag.kind]}`, describeFlag(flag)] as const
+      [`${helpSpelling(name, flag)}${PLACEHOLDERS[flag.kind]}`, describeFlag(flag)] as const
     ),
   );
 }

@@ -1,23 +1,47 @@
-/** The flags of commands that read a log, and the reading with progress. */
+/** Reads logs of any trainer, by the flags that the commands about logs share, and shows how far the reading is. */
 import { readRunLog } from "../src/files/log_source.ts";
 import { type Progress, stderrProgress } from "../src/files/progress.ts";
 import { parseKeyMap } from "../src/logs/rename_keys.ts";
 import type { LogSettings, RunLog } from "../src/logs/run_log.ts";
+import { interpret } from "../src/producers/interpret.ts";
+import type { RunView } from "../src/producers/run_view.ts";
 import type { Flags, FlagValues } from "./flags.ts";
 
 /** What a user can say about a log before it is read. */
-export const READ_LOG_FLAGS = {
+export const READ_FLAGS = {
   map: {
     kind: "list",
-    help: "THEIRS=OURS renames a key; KEY=step names the key or column that counts the steps",
+    help: "THEIRS=OURS reads the key THEIRS as OURS; KEY=step names the one that counts the steps",
   },
-  run: { kind: "string", help: "which run of a CSV file that holds several" },
+  run: { kind: "string", help: "which run of a file that holds several" },
   loggingSteps: {
     kind: "integer",
     min: 1,
     help: "steps from one row to the next, of a console log that prints no steps",
   },
 } as const satisfies Flags;
+
+/** What a user can say about a log that is judged, because the log may not tell it. */
+export const JUDGE_FLAGS = {
+  against: { kind: "string", help: "the log of a healthy run of yours, to compare with" },
+  updatesPerBatch: { kind: "integer", min: 1, help: "optimizer steps on one batch of rollouts" },
+  klCoef: { kind: "number", min: 0, help: "coefficient of the KL to the reference; 0: none" },
+  groupSize: { kind: "integer", min: 1, help: "completions per prompt" },
+  maxLength: { kind: "integer", min: 1, help: "the cap on a completion, in tokens" },
+  plannedSteps: { kind: "integer", min: 1, help: "steps that the run was to make" },
+  sampler: {
+    kind: "string",
+    choices: ["bf16", "fp8", "f32"],
+    help: "precision of the engine that samples",
+  },
+  ...READ_FLAGS,
+} as const satisfies Flags;
+
+/** Values of {@linkcode READ_FLAGS}. */
+export type ReadFlags = FlagValues<typeof READ_FLAGS>;
+
+/** Values of {@linkcode JUDGE_FLAGS}. */
+export type JudgeFlags = FlagValues<typeof JUDGE_FLAGS>;
 
 /** The name of a log's path in the usage of a command. */
 export const LOG_POSITIONAL = "PATH";
@@ -26,21 +50,28 @@ export const LOG_POSITIONAL = "PATH";
 const MIN_SHOWN_BYTES = 32e6;
 const BYTES_PER_UNIT = 1e6;
 
+function settingsOf(flags: ReadFlags & Partial<JudgeFlags>): LogSettings {
+  const { updatesPerBatch, klCoef, groupSize, maxLength, plannedSteps, sampler, loggingSteps } =
+    flags;
+  return {
+    ...(updatesPerBatch !== undefined && { updatesPerBatch }),
+    ...(klCoef !== undefined && { klCoef }),
+    ...(groupSize !== undefined && { groupSize }),
+    ...(maxLength !== undefined && { maxLength }),
+    ...(plannedSteps !== undefined && { plannedSteps }),
+    ...(sampler !== undefined && { sampler }),
+    ...(loggingSteps !== undefined && { loggingSteps }),
+  };
+}
+
 /**
  * Reads a log, and shows how far it is on stderr where that takes time.
  *
- * @param path A file, a folder or `-`.
- * @param options.flags The values of {@linkcode READ_LOG_FLAGS}.
- * @param options.settings What other flags say of the run.
- * @throws {UserError} When it cannot be read.
+ * @param path A file, a folder or `-`, as the user gave it.
+ * @throws {UserError} When there is no log, or none that can be read.
  */
-export async function readLogShown(
-  path: string,
-  { flags: { map, run, loggingSteps }, settings = {} }: {
-    readonly flags: FlagValues<typeof READ_LOG_FLAGS>;
-    readonly settings?: LogSettings;
-  },
-): Promise<RunLog> {
+export async function readLog(path: string, flags: ReadFlags): Promise<RunLog> {
+  const { map, run, loggingSteps } = flags;
   let bar: Progress | undefined;
   let shown = 0;
   const inUnits = (sizeBytes: number) => Math.floor(sizeBytes / BYTES_PER_UNIT);
@@ -54,10 +85,21 @@ export async function readLogShown(
     return await readRunLog(path, {
       map: parseKeyMap(map),
       run,
-      settings: { ...settings, ...(loggingSteps !== undefined && { loggingSteps }) },
+      settings: loggingSteps === undefined ? {} : { loggingSteps },
       onProgress,
     });
   } finally {
     bar?.[Symbol.dispose]();
   }
+}
+
+/** Reads a log and gives it its meaning. @throws {UserError} As {@linkcode readLog} does. */
+export async function readView(path: string, flags: JudgeFlags): Promise<RunView> {
+  return interpret(await readLog(path, flags), { settings: settingsOf(flags) });
+}
+
+/** The healthy run that `--against` names; undefined without it. */
+export async function readAgainst(flags: JudgeFlags): Promise<RunView | undefined> {
+  const { against } = flags;
+  return against === undefined ? undefined : await readView(against, { ...flags, run: undefined });
 }

@@ -7,7 +7,7 @@ import { interpret } from "../../src/producers/interpret.ts";
 import { type Resemblance, resemblances } from "../../src/producers/suggest.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { LOG_POSITIONAL, READ_LOG_FLAGS, readLogShown } from "../read_log.ts";
+import { LOG_POSITIONAL, READ_FLAGS, readLog } from "../read_log.ts";
 
 /** Unknown keys that are shown; a log can have a hundred thousand. */
 const MAX_SHOWN = 20;
@@ -47,12 +47,12 @@ export const command = defineCommand({
   positionals: [LOG_POSITIONAL],
   flags: {
     out: { kind: "string", required: true, help: "the JSONL file, such as metrics.jsonl" },
-    ...READ_LOG_FLAGS,
+    ...READ_FLAGS,
   },
   async run({ out, ...flags }, [path]) {
     const inputs = path === "-" ? [] : [path];
     requireOutput(out, { inputs });
-    const log = await readLogShown(path, { flags });
+    const log = await readLog(path, flags);
     const { source, rows, columns } = log;
     writeFilePartsAtomic(out, encoded(jsonlOf(log)));
     const view = interpret(log, { settings: {} });

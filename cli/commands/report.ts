@@ -4,13 +4,13 @@ import { requireOutput } from "../../src/files/output.ts";
 import { reportLogs } from "../../src/report/files/report_on.ts";
 import { defineCommand } from "../command.ts";
 import { nextCommand } from "../next_command.ts";
-import { LOG_FLAGS, readAgainst, readView } from "../read_view.ts";
+import { JUDGE_FLAGS, readAgainst, readView } from "../read_log.ts";
 
 /** The command `report`. */
 export const command = defineCommand({
   flags: {
     out: { kind: "string", default: "report.html", help: "the file" },
-    ...LOG_FLAGS,
+    ...JUDGE_FLAGS,
   },
   positionals: ["[PATH…]"],
   async run(flags, paths) {

@@ -168,7 +168,7 @@ export const command = defineCommand({
         "default: the one that suits the gym, cloned at the start",
     },
     bug: { kind: "string", choices: FAULT_NAMES, help: "a fault on purpose" },
-    noGate: { kind: "boolean", help: "begin although an invariant is violated" },
+    gate: { kind: "boolean", default: true, help: "begin although an invariant is violated" },
     out: { kind: "string", help: "the run's folder (default runs/ALGO-seedSEED)" },
     resume: {
       kind: "boolean",
@@ -182,7 +182,7 @@ export const command = defineCommand({
     ...GPU_FLAGS,
   },
   async run(
-    { algo, steps, seed, config: file, set: sets, base, bug, noGate, out, resume, log, requireGpu },
+    { algo, steps, seed, config: file, set: sets, base, bug, gate, out, resume, log, requireGpu },
   ) {
     const ofBug = resume ? {} : faultConfig(bug);
     const sources = {
@@ -216,7 +216,7 @@ export const command = defineCommand({
       ? new TensorboardLog(path, { nowMs: Date.now })
       : undefined;
     const result = await runShown(
-      { commands, directory, settings, ignoreChecks: noGate },
+      { commands, directory, settings, ignoreChecks: !gate },
       { tensorboard, signals },
     );
     return describeResult({ directoryPath: path, settings, result, stopCode: signals.code });

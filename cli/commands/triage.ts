@@ -11,10 +11,10 @@ import { defineCommand, type Outcome } from "../command.ts";
 import { findingsText } from "../findings_text.ts";
 import type { FlagValues } from "../flags.ts";
 import { followLog } from "../follow_log.ts";
-import { LOG_FLAGS, readAgainst, readView } from "../read_view.ts";
+import { JUDGE_FLAGS, readAgainst, readView } from "../read_log.ts";
 
 const FLAGS = {
-  ...LOG_FLAGS,
+  ...JUDGE_FLAGS,
   all: { kind: "boolean", help: "everything: what holds, what was passed over, all alternatives" },
   strict: { kind: "boolean", help: "end with exit code 3 for a suspect, too" },
   follow: {

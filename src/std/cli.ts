@@ -2,7 +2,7 @@
  * The part of `@std/cli` that this project uses, built on what Deno ships (`parseArgs` of `node:util`).
  *
  * deno.json maps the bare specifier `@std/cli` here; point it at `jsr:@std/cli@1` to use the published package: the
- * signature is the same. Not covered: negatable and nested flags, defaults, grouped short flags (`-abc`), `--` kept apart.
+ * signature is the same. Not covered: nested flags, grouped short flags (`-abc`), `--` kept apart.
  */
 import { parseArgs as tokenize } from "node:util";
 
@@ -14,6 +14,10 @@ export interface ParseOptions {
   string?: readonly string[];
   /** Flags that may be repeated: their values form an array, [] where none is given. */
   collect?: readonly string[];
+  /** Flags of `boolean` that `--no-NAME` makes false. */
+  negatable?: readonly string[];
+  /** Values of flags that are not given. */
+  default?: Readonly<Record<string, unknown>>;
   /** Short names by flag, for example `{ help: "h" }`. */
   alias?: Readonly<Record<string, string>>;
   /** Called with every argument that is not declared above; false drops the argument. */
@@ -43,11 +47,12 @@ function asNumberOrText(text: string): string | number {
  * @returns The values by flag; the last one wins where a flag is repeated and not collected.
  */
 export function parseArgs(args: string[], options: ParseOptions = {}): Args {
-  const { boolean = [], string = [], collect = [], alias = {}, unknown } = options;
+  const { boolean = [], string = [], collect = [], negatable = [], alias = {}, unknown } = options;
   const longNames = new Map(Object.entries(alias).map(([long, short]) => [short, long]));
   const result: Args = { _: [] };
   for (const name of boolean) result[name] = false;
   for (const name of collect) result[name] = [];
+  Object.assign(result, options.default);
 
   // Without declared options the tokenizer takes no argument as a value, which leaves that rule to the lines below.
   const { tokens } = tokenize({
@@ -64,12 +69,15 @@ export function parseArgs(args: string[], options: ParseOptions = {}): Args {
       result._.push(string.includes("_") ? token.value : asNumberOrText(token.value));
       continue;
     }
-    const name = longNames.get(token.name) ?? token.name;
+    const isNegated = token.name.startsWith("no-") && negatable.includes(token.name.slice(3));
+    const name = isNegated ? token.name.slice(3) : longNames.get(token.name) ?? token.name;
     const isBoolean = boolean.includes(name);
     const isText = name !== "_" && string.includes(name);
     const next = tokens[index + 1];
     let value: string | number | boolean;
-    if (token.value !== undefined) {
+    if (isNegated) {
+      value = false;
+    } else if (token.value !== undefined) {
       value = isBoolean ? token.value !== "false" : token.value;
     } else if (!isBoolean && next?.kind === "positional" && next.index === token.index + 1) {
       value = next.value;

@@ -8,6 +8,7 @@ const DECLARED = {
   out: { kind: "string", required: true, help: "folder of the run" },
   maxGradNorm: { kind: "number", min: 0, help: "norm clip" },
   set: { kind: "list", help: "one configuration value" },
+  gate: { kind: "boolean", default: true, help: "begin although an invariant is violated" },
   ...COMMON_FLAGS,
 } as const satisfies Flags;
 
@@ -59,6 +60,10 @@ Deno.test("parseFlags() says what was found and what is allowed when a value is 
     [["--out=x", "--seed", "1", "--seed=2"], "--seed is given twice"],
     [["--out=x", "--json", "--json"], "--json is given twice"],
     [["--out=x", "-h", "--help"], "--help is given twice"],
+    [["--out=x", "--no-gate", "--gate"], "--no-gate and --gate contradict each other"],
+    [["--out=x", "--no-gate=1"], '--no-gate takes no value, found "1"'],
+    [["--out=x", "--no-gat"], 'unknown flag --no-gat: did you mean "--no-gate"?'],
+    [["--out=x", "--no-json"], "unknown flag --no-json"],
   ];
   for (const [args, sentence] of cases) {
     const error = assertThrows(() => parseFlags(args, DECLARED), UserError, sentence);
@@ -69,6 +74,16 @@ Deno.test("parseFlags() says what was found and what is allowed when a value is 
 Deno.test("parseFlags() requires nothing when help is asked for", () => {
   assertEquals(parseFlags(["--help"], DECLARED).flags.help, true);
   assertEquals(parseFlags(["-h"], DECLARED).flags.help, true);
+});
+
+Deno.test("parseFlags() switches a flag off that is on by default, and help shows how", () => {
+  const gateOf = (...args: string[]) => parseFlags(["--out=x", ...args], DECLARED).flags.gate;
+  assertEquals([gateOf(), gateOf("--no-gate"), gateOf("--gate")], [true, false, true]);
+  const line = formatFlags(DECLARED).find((text) => text.includes("gate")) ?? "";
+  assertEquals(
+    line.trim().replace(/ +/g, " "),
+    "--no-gate begin although an invariant is violated",
+  );
 });
 
 Deno.test("formatFlags() names every flag with its range in 80 columns", () => {

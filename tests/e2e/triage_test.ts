@@ -148,6 +148,19 @@ Deno.test("triage takes names that it does not know by --map, and spells out con
     assert(!stdout.includes("\x1b") && !stderr.includes("\x1b"), stdout);
   }));
 
+Deno.test("triage counts the rows of a console without steps by --logging-steps, as convert does", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/console.log`;
+    Deno.writeTextFileSync(
+      path,
+      [1, 0.5, 0.75].map((loss) => `{'loss': ${loss}, 'reward': 0.5, 'epoch': 1.0}\n`).join(""),
+    );
+    const { stdout, stderr } = await agentrl(["triage", path, "--logging-steps", "10", "--json"]);
+    const { source, settings } = JSON.parse(stdout || stderr);
+    assertEquals([source.firstStep, source.lastStep], [10, 30]);
+    assertEquals(settings.loggingSteps, { value: 10, from: "flag" });
+  }));
+
 Deno.test("triage --against names what lies beside a healthy run", () =>
   withFolder(async (folder) => {
     const [healthy, other] = [`${folder}/healthy.jsonl`, `${folder}/other.jsonl`];

@@ -29,6 +29,13 @@ Deno.test("parseArgs() collects repeated flags and keeps the last of others", ()
   assertEquals(args, { _: [], set: ["a=1", "b=2"], out: "y" });
 });
 
+Deno.test("parseArgs() negates the flags that may be, and starts from the defaults", () => {
+  const options = { boolean: ["gate", "json"], negatable: ["gate"], default: { gate: true } };
+  assertEquals(parseArgs([], options), { _: [], gate: true, json: false });
+  assertEquals(parseArgs(["--no-gate"], options), { _: [], gate: false, json: false });
+  assertEquals(parseArgs(["--no-json"], options)["no-json"], true);
+});
+
 Deno.test("parseArgs() turns numbers into numbers except in text flags", () => {
   assertEquals(parseArgs(["7", "--a", "1e3", "--b", "1e3"], { string: ["b"] }), {
     _: [7],
