@@ -99,8 +99,11 @@ export {
   type Workspace,
 } from "./src/model/workspace.ts";
 export { type LogprobSize } from "./src/kernels/logprob.ts";
-export { type LossSize } from "./src/kernels/policy_loss.ts";
-export { type AdamSize, type NotFinite as NotFiniteGradient } from "./src/kernels/clip_adam.ts";
+export { type LossArguments } from "./src/kernels/policy_loss.ts";
+export {
+  type AdamArguments,
+  type NotFinite as NotFiniteGradient,
+} from "./src/kernels/clip_adam.ts";
 export { type RowSize } from "./src/kernels/operands.ts";
 
 // The gym, and environments of your own.

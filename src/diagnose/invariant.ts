@@ -71,7 +71,7 @@ export interface CheckableTrainer {
 }
 
 /** What the checks look at, asked for once. */
-export interface Evidence {
+export interface CheckMaterial {
   readonly trainer: CheckableTrainer;
   readonly inputs: LossInputs;
   readonly padded: LossInputs;
@@ -147,5 +147,5 @@ export interface Invariant {
   /** @param logpTolerance The trainer's. */
   readonly bound: (logpTolerance: number) => number;
   readonly boundReason: string;
-  readonly measure: (evidence: Evidence) => Measured;
+  readonly measure: (material: CheckMaterial) => Measured;
 }

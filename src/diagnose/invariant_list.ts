@@ -30,8 +30,8 @@ export const INVARIANTS: readonly Invariant[] = [
     relation: "<=",
     bound: () => 0,
     boundReason: "a mask is right or wrong",
-    measure: (evidence) => ({
-      value: strayCells(evidence),
+    measure: (material) => ({
+      value: strayCells(material),
       reason: "cells where the loss mask differs from the owners of the tokens",
     }),
   },
@@ -42,8 +42,8 @@ export const INVARIANTS: readonly Invariant[] = [
     relation: "<=",
     bound: (logpTolerance) => logpTolerance,
     boundReason: "what rounding may change between sampler and trainer (on one adapter: nothing)",
-    measure: (evidence) => ({
-      value: samplerGap(evidence),
+    measure: (material) => ({
+      value: samplerGap(material),
       reason: "largest |trainer − sampler| of a trained token, in nats",
     }),
   },
@@ -54,8 +54,8 @@ export const INVARIANTS: readonly Invariant[] = [
     relation: "<=",
     bound: (logpTolerance) => logpTolerance,
     boundReason: "a ratio differs from 1 as much as its two log-probs differ",
-    measure: (evidence) => ({
-      value: ratioError(evidence),
+    measure: (material) => ({
+      value: ratioError(material),
       reason: "largest |π / π_old − 1| of a trained token",
     }),
   },
@@ -105,21 +105,21 @@ export const INVARIANTS: readonly Invariant[] = [
     relation: ">",
     bound: klOfTolerance,
     boundReason: "log-probs that are recomputed differ by rounding alone",
-    measure: (evidence) => {
-      if (evidence.trainer.stepsPerUpdate <= 1) {
+    measure: (material) => {
+      if (material.trainer.stepsPerUpdate <= 1) {
         return {
           notApplicable: "an update is one step, before which the ratio is 1 anyway",
           lack: "setting",
         };
       }
-      if (isUnmovedWithin(evidence)) {
+      if (isUnmovedWithin(material)) {
         return {
           notApplicable:
             "no minibatch comes after one that moved the policy: every ratio is 1 anyway",
           lack: "batch",
         };
       }
-      return { value: evidence.update.approxKl, reason: "approx_kl over the update, in nats" };
+      return { value: material.update.approxKl, reason: "approx_kl over the update, in nats" };
     },
   },
   {
@@ -138,14 +138,14 @@ export const INVARIANTS: readonly Invariant[] = [
     relation: ">",
     bound: klOfTolerance,
     boundReason: "a frozen reference stays behind, a live one differs by rounding alone",
-    measure: (evidence) => {
-      const { referenceLogp_BC } = evidence.update;
+    measure: (material) => {
+      const { referenceLogp_BC } = material.update;
       if (!referenceLogp_BC) {
         return { notApplicable: "the loss has no KL term", lack: "setting" };
       }
-      if (isUnmoved(evidence)) return UNMOVED;
+      if (isUnmoved(material)) return UNMOVED;
       return {
-        value: meanReferenceKl(evidence, referenceLogp_BC),
+        value: meanReferenceKl(material, referenceLogp_BC),
         reason: "mean k3 estimate over the policy's tokens, in nats",
       };
     },

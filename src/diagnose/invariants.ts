@@ -3,17 +3,17 @@
  * batch, a few passes and one update, and a violated one names its fault. Any trainer can be checked that answers
  * `CheckableTrainer`; src/faults/trainer_checks.ts does it for the trainer of this project.
  */
-import type { CheckableTrainer, CheckResult, Evidence, Invariant } from "./invariant.ts";
+import type { CheckableTrainer, CheckMaterial, CheckResult, Invariant } from "./invariant.ts";
 import { INVARIANTS } from "./invariant_list.ts";
 
 /** Columns of padding that check 5 appends. */
 const PAD_COLUMNS = 8;
 
-function judge(invariant: Invariant, evidence: Evidence): CheckResult {
+function judge(invariant: Invariant, material: CheckMaterial): CheckResult {
   const { id, name, relation, boundReason } = invariant;
   const common = { id, name, relation, boundReason };
-  const ownBound = invariant.bound(evidence.trainer.logpTolerance);
-  const measured = invariant.measure(evidence);
+  const ownBound = invariant.bound(material.trainer.logpTolerance);
+  const measured = invariant.measure(material);
   if ("notApplicable" in measured) {
     const { notApplicable: reason, lack } = measured;
     return { ...common, bound: ownBound, value: null, verdict: "not-applicable", reason, lack };
@@ -59,7 +59,7 @@ function judge(invariant: Invariant, evidence: Evidence): CheckResult {
  * ```
  */
 export async function checkInvariants(trainer: CheckableTrainer): Promise<CheckResult[]> {
-  const evidence: Evidence = {
+  const material: CheckMaterial = {
     trainer,
     inputs: await trainer.lossInputs(0),
     padded: await trainer.lossInputs(PAD_COLUMNS),
@@ -68,7 +68,7 @@ export async function checkInvariants(trainer: CheckableTrainer): Promise<CheckR
     update: await trainer.update(),
     movement: await trainer.updateWithoutSignal(),
   };
-  return INVARIANTS.map((invariant) => judge(invariant, evidence));
+  return INVARIANTS.map((invariant) => judge(invariant, material));
 }
 
 /** The results that are violated. */

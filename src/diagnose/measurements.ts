@@ -1,10 +1,10 @@
-/** What the invariants measure on the evidence of a trainer, and when a batch cannot tell. */
+/** What the invariants measure on the material of a trainer, and when a batch cannot tell. */
 import { at } from "../core/element.ts";
 import { mean, sampleVariance } from "../core/statistics.ts";
 import { OWNER } from "../core/owner.ts";
 import { klTerm } from "../equations/policy_loss.ts";
 import { groupStandardizedAdvantage } from "../equations/advantage.ts";
-import type { Evidence, Measured } from "./invariant.ts";
+import type { CheckMaterial, Measured } from "./invariant.ts";
 
 /** Rounding of sums of f32 numbers of size 1, with room: the largest group and loss of this project stay below 1e-6. */
 export const F32_SUM_TOLERANCE = 1e-5;
@@ -29,7 +29,7 @@ export const UNMOVED = {
 
 /** Visits every cell of the grid. */
 function forEachCell(
-  { trainer, inputs }: Evidence,
+  { trainer, inputs }: CheckMaterial,
   visit: (cell: { readonly index: number; readonly owned: boolean; readonly logp: number }) => void,
 ): void {
   const { columnCount: C } = inputs;
@@ -49,26 +49,26 @@ export function largest(values: Iterable<number>): number {
 }
 
 /** Cells where the loss mask differs from the owners of the tokens. */
-export function strayCells(evidence: Evidence): number {
+export function strayCells(material: CheckMaterial): number {
   let count = 0;
-  forEachCell(evidence, ({ index, owned }) => {
-    if (evidence.inputs.mask_BC[index] !== Number(owned)) count++;
+  forEachCell(material, ({ index, owned }) => {
+    if (material.inputs.mask_BC[index] !== Number(owned)) count++;
   });
   return count;
 }
 
 /** Largest |trainer − sampler| log-prob of a trained token, in nats. */
-export function samplerGap(evidence: Evidence): number {
-  const { mask_BC, logp_BC } = evidence.inputs;
+export function samplerGap(material: CheckMaterial): number {
+  const { mask_BC, logp_BC } = material.inputs;
   let gap = 0;
-  forEachCell(evidence, ({ index, logp }) => {
+  forEachCell(material, ({ index, logp }) => {
     if ((mask_BC[index] ?? 0) > 0) gap = Math.max(gap, Math.abs((logp_BC[index] ?? NaN) - logp));
   });
   return gap;
 }
 
 /** Largest |π / π_old − 1| of a trained token. */
-export function ratioError({ inputs: { mask_BC, logp_BC, oldLogp_BC } }: Evidence): number {
+export function ratioError({ inputs: { mask_BC, logp_BC, oldLogp_BC } }: CheckMaterial): number {
   return largest(
     Array.from(
       mask_BC,
@@ -102,7 +102,7 @@ export function norm(values_W: ArrayLike<number>): number {
 }
 
 /** What padding changes: the loss, or where its terms cancel, and so hide what padding does to them, its gradient. */
-export function measurePadding({ inputs, padded }: Evidence): Measured {
+export function measurePadding({ inputs, padded }: CheckMaterial): Measured {
   const columns = `${padded.columnCount - inputs.columnCount} columns of padding`;
   if (!(Math.max(Math.abs(inputs.loss), Math.abs(padded.loss)) <= F32_SUM_TOLERANCE)) {
     return {
@@ -126,44 +126,44 @@ export function measurePadding({ inputs, padded }: Evidence): Measured {
 }
 
 /** What rounding alone may change in a log-prob. */
-function roundingOf({ trainer: { logpTolerance } }: Evidence): number {
+function roundingOf({ trainer: { logpTolerance } }: CheckMaterial): number {
   return Math.max(logpTolerance, LOGP_ROUNDING);
 }
 
 /** How much the update changed a log-prob; NaN where one of the two is missing. */
-function change({ inputs, update }: Evidence, index: number): number {
+function change({ inputs, update }: CheckMaterial, index: number): number {
   return (update.logp_BC[index] ?? NaN) - (inputs.logp_BC[index] ?? NaN);
 }
 
 /** True where the update changed no policy token's log-prob. Written so that NaN counts as a change. */
-export function isUnmoved(evidence: Evidence): boolean {
+export function isUnmoved(material: CheckMaterial): boolean {
   let moved = 0;
-  forEachCell(evidence, ({ index, owned }) => {
-    if (owned) moved = Math.max(moved, Math.abs(change(evidence, index)));
+  forEachCell(material, ({ index, owned }) => {
+    if (owned) moved = Math.max(moved, Math.abs(change(material, index)));
   });
-  return moved <= roundingOf(evidence);
+  return moved <= roundingOf(material);
 }
 
 /** True where no minibatch of the update saw a policy that had moved, so that every ratio was 1 anyway. */
-export function isUnmovedWithin(evidence: Evidence): boolean {
-  const { largestGap = Infinity } = evidence.update;
-  return largestGap <= roundingOf(evidence) || isUnmoved(evidence);
+export function isUnmovedWithin(material: CheckMaterial): boolean {
+  const { largestGap = Infinity } = material.update;
+  return largestGap <= roundingOf(material) || isUnmoved(material);
 }
 
 /** How much likelier the update made each episode, in nats: the change of its policy tokens' summed log-prob. */
-function episodeMoves(evidence: Evidence): number[] {
-  const { inputs, trainer } = evidence;
+function episodeMoves(material: CheckMaterial): number[] {
+  const { inputs, trainer } = material;
   const move_B = trainer.episodes.map(() => 0);
-  forEachCell(evidence, ({ index, owned }) => {
+  forEachCell(material, ({ index, owned }) => {
     if (!owned) return;
     const b = Math.floor(index / inputs.columnCount);
-    move_B[b] = (move_B[b] ?? NaN) + change(evidence, index);
+    move_B[b] = (move_B[b] ?? NaN) + change(material, index);
   });
   return move_B;
 }
 
 /** The problem of each episode as a number. */
-export function ownGroups({ episodes }: Evidence["trainer"]): number[] {
+export function ownGroups({ episodes }: CheckMaterial["trainer"]): number[] {
   const problems = [...new Set(episodes.map(({ problem }) => problem))];
   return episodes.map(({ problem }) => problems.indexOf(problem));
 }
@@ -173,7 +173,7 @@ export function ownGroups({ episodes }: Evidence["trainer"]): number[] {
  * episodes share leaves a correlation as it is, so without groups the rewards will do. An episode that is alone with its
  * problem has nothing to be compared with, and gets 0.
  */
-function rightAdvantages({ trainer }: Evidence): ArrayLike<number> {
+function rightAdvantages({ trainer }: CheckMaterial): ArrayLike<number> {
   const rewards_B = trainer.episodes.map(({ reward }) => reward);
   if (!trainer.groupId_B) return rewards_B;
   const groupId_B = ownGroups(trainer);
@@ -189,24 +189,24 @@ function rightAdvantages({ trainer }: Evidence): ArrayLike<number> {
 }
 
 /** Whether the update follows the advantages, or why the batch cannot tell. */
-export function measureDirection(evidence: Evidence): Measured {
-  const advantage_B = rightAdvantages(evidence);
+export function measureDirection(material: CheckMaterial): Measured {
+  const advantage_B = rightAdvantages(material);
   if (new Set(Array.from(advantage_B)).size < 2) {
     return {
       notApplicable: "all advantages are equal: the batch has no direction",
       lack: "batch",
     };
   }
-  if (isUnmoved(evidence)) {
-    const gradient = norm(evidence.onePass_W);
+  if (isUnmoved(material)) {
+    const gradient = norm(material.onePass_W);
     if (gradient <= NO_GRADIENT) return UNMOVED;
     return {
       value: NaN,
       reason: `the gradient has a norm of ${gradient.toPrecision(3)} but no log-prob moves`,
     };
   }
-  const move_B = episodeMoves(evidence);
-  if (Math.max(...move_B) - Math.min(...move_B) <= roundingOf(evidence)) {
+  const move_B = episodeMoves(material);
+  if (Math.max(...move_B) - Math.min(...move_B) <= roundingOf(material)) {
     return {
       notApplicable: "every episode moves alike: the batch has no direction",
       lack: "batch",
@@ -227,11 +227,14 @@ function correlation(x_B: ArrayLike<number>, y_B: ArrayLike<number>): number {
 }
 
 /** Mean k3 estimate of the KL to the reference over the policy's tokens, in nats. */
-export function meanReferenceKl(evidence: Evidence, referenceLogp_BC: ArrayLike<number>): number {
+export function meanReferenceKl(
+  material: CheckMaterial,
+  referenceLogp_BC: ArrayLike<number>,
+): number {
   const terms: number[] = [];
-  forEachCell(evidence, ({ index, owned }) => {
+  forEachCell(material, ({ index, owned }) => {
     if (!owned) return;
-    const logp = evidence.update.logp_BC[index] ?? NaN;
+    const logp = material.update.logp_BC[index] ?? NaN;
     terms.push(klTerm("k3", logp - (referenceLogp_BC[index] ?? NaN)).value);
   });
   return mean(terms);

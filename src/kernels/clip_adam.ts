@@ -178,7 +178,7 @@ export function normBlockCount(parameterCount: number): number {
 }
 
 /** One Adam step's settings. */
-export interface AdamSize {
+export interface AdamArguments {
   /** Step size, decays, ε and the number of the step. */
   readonly adam: {
     readonly learningRate: number;
@@ -191,7 +191,7 @@ export interface AdamSize {
 }
 
 /** Adds one clipped Adam step on the flat parameters to a plan. */
-export function addClipAdam<Size extends AdamSize>(
+export function addClipAdam<Size extends AdamArguments>(
   commands: Commands,
   plan: Plan<Size>,
   options: {

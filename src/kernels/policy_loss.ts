@@ -30,13 +30,13 @@ export const POLICY_LOSS: KernelSpec = {
 };
 
 /** What the loss is made of. */
-export interface LossSize extends RowSize {
+export interface LossArguments extends RowSize {
   /** Surrogate, clip, KL and entropy. */
   readonly loss: PolicyLossOptions;
 }
 
 /** Adds dresult_N2 = (d loss / d log-prob, d loss / d entropy) per token to a plan. */
-export function addPolicyLoss<Size extends LossSize>(
+export function addPolicyLoss<Size extends LossArguments>(
   commands: Commands,
   plan: Plan<Size>,
   options: {

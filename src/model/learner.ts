@@ -5,8 +5,8 @@
  */
 import type { Commands, Plan, ReadRequest } from "../gpu/commands.ts";
 import { createTensor, destroy, type Tensor } from "../gpu/tensor.ts";
-import { type AdamSize, firstNotFinite, type NotFinite } from "../kernels/clip_adam.ts";
-import type { LossSize } from "../kernels/policy_loss.ts";
+import { type AdamArguments, firstNotFinite, type NotFinite } from "../kernels/clip_adam.ts";
+import type { LossArguments } from "../kernels/policy_loss.ts";
 import {
   allRows,
   type BatchInputs,
@@ -211,7 +211,7 @@ export class Learner {
   /** Records loss and backward of the current batch after its `forward`; `accumulate` adds to the gradient. */
   backward(
     options: {
-      readonly loss: LossSize["loss"];
+      readonly loss: LossArguments["loss"];
       readonly temperature?: number;
       readonly accumulate?: boolean;
     },
@@ -227,7 +227,7 @@ export class Learner {
   }
 
   /** Records norm, clip and one Adam step. A gradient that is not finite changes nothing. */
-  step(maxNorm: number, adam: AdamSize["adam"]): void {
+  step(maxNorm: number, adam: AdamArguments["adam"]): void {
     this.norm(maxNorm);
     this.commands.replay(this.#plans.adam, { adam });
     this.commands.refreshOperand(this.parameters.operand, this.parameters.flat);

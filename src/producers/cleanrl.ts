@@ -1,5 +1,5 @@
 /** CleanRL: PPO and its kin on classic environments, in TensorBoard. */
-import { certainty } from "./evidence.ts";
+import { certainty } from "./log_traits.ts";
 import { OF_MINIBATCHES, OF_SAMPLES, OF_STEP } from "./shapes.ts";
 import type { MetricDefinition, Producer } from "./definition.ts";
 
@@ -84,8 +84,8 @@ export const CLEANRL: Producer = {
   id: "cleanrl",
   title: "CleanRL",
   kind: "rl",
-  recognise: (evidence) =>
-    certainty(evidence, {
+  recognise: (traits) =>
+    certainty(traits, {
       sure: [
         "charts/episodic_return",
         "charts/SPS",

@@ -184,7 +184,7 @@ export type Knob =
   | "checkpoint";
 
 /** What a log shows of itself to whoever must tell its writer. Keys are without a tracker's prefix, and with it. */
-export interface Evidence {
+export interface LogTraits {
   readonly keys: ReadonlySet<string>;
   /** The form that the log was read from, for example `trainer_state`. */
   readonly form: string;
@@ -203,7 +203,7 @@ export interface Era {
    * Whether a log can be of this era. The era is told where exactly one fits; where several do, a key is used only for what
    * all of them agree on.
    */
-  readonly fits: (evidence: Evidence) => boolean;
+  readonly fits: (traits: LogTraits) => boolean;
 }
 
 /** What a run trains by. */
@@ -223,7 +223,7 @@ export interface Producer {
   readonly title: string;
   readonly kind: TrainingKind;
   /** How surely a log is this producer's, by its keys above all: 0 to 1. */
-  readonly recognise: (evidence: Evidence) => number;
+  readonly recognise: (traits: LogTraits) => number;
   /** What a step of its log is. */
   readonly stepUnit: "optimizer step" | "rollout" | "environment step";
   /** The oldest first; empty where its keys have always meant the same. */
@@ -235,7 +235,7 @@ export interface Producer {
   /** True where a value that is not finite is left out of the file: then a key that stops to come is one. */
   readonly dropsNonFinite?: true;
   /** Settings that follow from what it logs, or from how it is built. */
-  readonly implied?: (evidence: Evidence) => LogSettings;
+  readonly implied?: (traits: LogTraits) => LogSettings;
   /** How a user of it switches on what a log lacks: the exact flag or key, in its own spelling. */
   readonly switchOn: Partial<Readonly<Record<Need, string>>>;
   /** What its settings are called. */

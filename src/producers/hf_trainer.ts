@@ -1,6 +1,6 @@
 /** What every trainer on top of Hugging Face's Trainer logs: TRL, Unsloth, ms-swift, open-r1. */
-import { hasKey } from "./evidence.ts";
-import type { Evidence, Knob, MetricDefinition } from "./definition.ts";
+import { hasKey } from "./log_traits.ts";
+import type { Knob, LogTraits, MetricDefinition } from "./definition.ts";
 
 /** Keys of the Trainer itself. Notebook tables call the loss `Training Loss`. */
 export const HF_TRAINER_DEFINITIONS: readonly MetricDefinition[] = [
@@ -82,8 +82,8 @@ export const HF_TRAINER_KNOBS: Partial<Readonly<Record<Knob, string>>> = {
 const FORMS = new Set(["trainer_state", "hf_console"]);
 
 /** Whether a log has the columns of the Trainer. */
-export function isFromHfTrainer(evidence: Evidence): boolean {
+export function isFromHfTrainer(traits: LogTraits): boolean {
   const marks = ["loss", "grad_norm", "learning_rate", "epoch"];
-  return FORMS.has(evidence.form) && hasKey(evidence, "loss") ||
-    marks.every((mark) => hasKey(evidence, mark));
+  return FORMS.has(traits.form) && hasKey(traits, "loss") ||
+    marks.every((mark) => hasKey(traits, mark));
 }

@@ -6,12 +6,12 @@ import {
   type RunLog,
   seriesOf,
 } from "../logs/run_log.ts";
-import type { CanonicalMetric, Era, Evidence, MetricDefinition, Producer } from "./definition.ts";
-import { hasDecimals } from "./evidence.ts";
+import type { CanonicalMetric, Era, LogTraits, MetricDefinition, Producer } from "./definition.ts";
+import { hasDecimals } from "./log_traits.ts";
 import { GENERIC_DEFINITIONS, OUR_NAMES, STATED_DEFINITIONS } from "./generic.ts";
 import { PRODUCERS } from "./producers.ts";
 import { entriesOf, type Reading, readKey, wholeKey } from "./read_keys.ts";
-import { evidenceOf, namesOf, recogniseProducer } from "./recognise.ts";
+import { namesOf, recogniseProducer, traitsOf } from "./recognise.ts";
 import type { KnownSettings, MeasuredSeries, RunView, Wanted } from "./run_view.ts";
 
 function settingsOf(
@@ -39,9 +39,9 @@ function stepsOf(log: RunLog): Float64Array {
 }
 
 /** The eras of a producer that a log can be of. */
-function possibleEras(producer: Producer | undefined, evidence: Evidence): readonly Era[] {
+function possibleEras(producer: Producer | undefined, traits: LogTraits): readonly Era[] {
   if (!producer) return [];
-  const possible = producer.eras.filter((era) => era.fits(evidence));
+  const possible = producer.eras.filter((era) => era.fits(traits));
   return possible.length === 0 ? producer.eras : possible;
 }
 
@@ -108,10 +108,10 @@ export function interpret(
     readonly producer?: Producer | undefined;
   },
 ): RunView {
-  const evidence = evidenceOf(log);
+  const traits = traitsOf(log);
   const ofForm = PRODUCERS.find(({ id }) => id === log.source.producer);
-  const producer = given ?? recogniseProducer(evidence, ofForm);
-  const eras = possibleEras(producer, evidence);
+  const producer = given ?? recogniseProducer(traits, ofForm);
+  const eras = possibleEras(producer, traits);
   const { readings, unknown } = readKeys(log, { producer, eras });
   const measured = new Map<string, MeasuredSeries>();
   const measure = ({ key, definition, part }: Reading): MeasuredSeries => {
@@ -135,7 +135,7 @@ export function interpret(
     settings: settingsOf([
       ["flag", settings],
       ["file", log.settings],
-      ["implied", producer?.implied?.(evidence) ?? {}],
+      ["implied", producer?.implied?.(traits) ?? {}],
     ]),
     understood: readings.map(({ key }) => key),
     unknown,

@@ -1,9 +1,9 @@
 /** ms-swift: GRPO of ModelScope, mostly under TRL's keys. */
-import { hasKey } from "./evidence.ts";
+import { hasKey } from "./log_traits.ts";
 import { HF_TRAINER_KNOBS } from "./hf_trainer.ts";
 import { impliedByTrl, TRL_ALSO_LOGS } from "./trl.ts";
 import { replacing, TRL_DEFINITIONS } from "./trl_definitions.ts";
-import type { Evidence, MetricDefinition, Producer } from "./definition.ts";
+import type { LogTraits, MetricDefinition, Producer } from "./definition.ts";
 
 const DIFFERENT: readonly MetricDefinition[] = [
   {
@@ -60,12 +60,12 @@ const DIFFERENT: readonly MetricDefinition[] = [
 /** Columns that only its logs have; those of its supervised runs are the same but for the reward. */
 const OWN = [/^memory\(GiB\)$/, /^train_speed\(.+\)$/, /^rewards\/.*ORM\/mean$/];
 
-function recognise(evidence: Evidence): number {
-  if (!hasKey(evidence, "reward")) return 0;
+function recognise(traits: LogTraits): number {
+  if (!hasKey(traits, "reward")) return 0;
   // Others call their entropy so, too, and have no plain `loss` beside it.
-  const hasItsEntropy = hasKey(evidence, "entropy/mean") && hasKey(evidence, "loss") &&
-    hasKey(evidence, "reward_std") && !hasKey(evidence, "loss/mean");
-  const isOwn = evidence.form === "swift_jsonl" || OWN.some((key) => hasKey(evidence, key));
+  const hasItsEntropy = hasKey(traits, "entropy/mean") && hasKey(traits, "loss") &&
+    hasKey(traits, "reward_std") && !hasKey(traits, "loss/mean");
+  const isOwn = traits.form === "swift_jsonl" || OWN.some((key) => hasKey(traits, key));
   return isOwn || hasItsEntropy ? 1 : 0;
 }
 

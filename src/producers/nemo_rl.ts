@@ -1,5 +1,5 @@
 /** NeMo-RL of NVIDIA: everything in W&B and TensorBoard, a few bullets on the console. */
-import { certainty } from "./evidence.ts";
+import { certainty } from "./log_traits.ts";
 import { OF_SAMPLES, OF_STEP, OF_TOKENS } from "./shapes.ts";
 import type { MetricDefinition, Producer } from "./definition.ts";
 
@@ -150,8 +150,8 @@ export const NEMO_RL: Producer = {
   id: "nemo_rl",
   title: "NeMo-RL",
   kind: "rl",
-  recognise: (evidence) =>
-    certainty(evidence, {
+  recognise: (traits) =>
+    certainty(traits, {
       sure: [
         "token_mult_prob_error",
         "gen_kl_error",

@@ -1,12 +1,12 @@
 /** open-instruct of Ai2: GRPO under names that TRL's PPO began. */
-import { certainty, hasKey } from "./evidence.ts";
+import { certainty, hasKey } from "./log_traits.ts";
 import { OF_SAMPLES, OF_STEP, OF_TOKENS } from "./shapes.ts";
-import type { Evidence, MetricDefinition, Producer } from "./definition.ts";
+import type { LogTraits, MetricDefinition, Producer } from "./definition.ts";
 
 /** The estimators were numbered from 1 (the first without its number), and are from 0. */
-const countsFromOne = (evidence: Evidence) => !hasKey(evidence, "objective/kl0_avg");
-const countsFromZero = (evidence: Evidence) =>
-  !hasKey(evidence, "objective/kl_avg") && !hasKey(evidence, "objective/kl4_avg");
+const countsFromOne = (traits: LogTraits) => !hasKey(traits, "objective/kl0_avg");
+const countsFromZero = (traits: LogTraits) =>
+  !hasKey(traits, "objective/kl_avg") && !hasKey(traits, "objective/kl4_avg");
 
 const K3 = {
   metric: "kl_reference",
@@ -144,8 +144,8 @@ export const OPEN_INSTRUCT: Producer = {
   id: "open_instruct",
   title: "open-instruct",
   kind: "rl",
-  recognise: (evidence) =>
-    certainty(evidence, {
+  recognise: (traits) =>
+    certainty(traits, {
       sure: [
         "debug/vllm_vs_local_logprob_diff_mean",
         /^objective\/kl\d?_avg$/,

@@ -1,5 +1,5 @@
 /** OpenRLHF: its status line, W&B and TensorBoard have the same keys. */
-import { certainty } from "./evidence.ts";
+import { certainty } from "./log_traits.ts";
 import { OF_MINIBATCHES, OF_SAMPLES, OF_STEP, OF_TOKENS } from "./shapes.ts";
 import type { MetricDefinition, Producer } from "./definition.ts";
 
@@ -161,8 +161,8 @@ export const OPENRLHF: Producer = {
   id: "openrlhf",
   title: "OpenRLHF",
   kind: "rl",
-  recognise: (evidence) =>
-    certainty(evidence, {
+  recognise: (traits) =>
+    certainty(traits, {
       sure: [
         "actor_grad_norm",
         "actor_lr",

@@ -1,5 +1,5 @@
 /** prime-rl of Prime Intellect: an asynchronous trainer and its orchestrator, which log to one file. */
-import { certainty } from "./evidence.ts";
+import { certainty } from "./log_traits.ts";
 import type { MetricDefinition, Producer } from "./definition.ts";
 import { OF_GROUPS, OF_SAMPLES, OF_STEP, OF_TOKENS } from "./shapes.ts";
 
@@ -266,8 +266,8 @@ export const PRIME_RL: Producer = {
   id: "prime_rl",
   title: "prime-rl",
   kind: "rl",
-  recognise: (evidence) =>
-    certainty(evidence, {
+  recognise: (traits) =>
+    certainty(traits, {
       sure: [
         /^mismatch_kl\/(?:all\/)?mean$/,
         /^is_masked(?:_low|_high)?\/mean$/,

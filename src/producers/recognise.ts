@@ -1,7 +1,7 @@
 /** Tells who wrote a log. */
 import type { RunLog } from "../logs/run_log.ts";
-import type { Evidence, Producer } from "./definition.ts";
-import { BY_ONE_SURE_KEY } from "./evidence.ts";
+import type { LogTraits, Producer } from "./definition.ts";
+import { BY_ONE_SURE_KEY } from "./log_traits.ts";
 import { PRODUCERS } from "./producers.ts";
 
 /**
@@ -31,7 +31,7 @@ const ENOUGH_VALUES = 4096;
  * @param log The log.
  * @returns Its keys in all their spellings, and their values.
  */
-export function evidenceOf(log: RunLog): Evidence {
+export function traitsOf(log: RunLog): LogTraits {
   const columnOf = new Map<string, string>();
   for (const key of log.columns.keys()) {
     for (const name of namesOf(key)) if (!columnOf.has(name)) columnOf.set(name, key);
@@ -64,26 +64,26 @@ const LEAST_CERTAINTY = 0.5;
 /**
  * Tells who wrote a log.
  *
- * @param evidence What the log shows.
+ * @param traits What the log shows.
  * @param ofForm The producer that the form of the log tells: it stands unless the keys are surely another's, since some write
  *   in the form of those that they grew out of.
  * @returns The surest producer; undefined where none is sure enough, or where two are equally sure.
  */
 export function recogniseProducer(
-  evidence: Evidence,
+  traits: LogTraits,
   ofForm?: Producer | undefined,
 ): Producer | undefined {
-  const byKeys = surestProducer(evidence);
+  const byKeys = surestProducer(traits);
   if (!ofForm || !byKeys) return ofForm ?? byKeys;
-  const certainty = byKeys.recognise(evidence);
-  const isSure = certainty >= BY_ONE_SURE_KEY && certainty > ofForm.recognise(evidence);
+  const certainty = byKeys.recognise(traits);
+  const isSure = certainty >= BY_ONE_SURE_KEY && certainty > ofForm.recognise(traits);
   return isSure ? byKeys : ofForm;
 }
 
-function surestProducer(evidence: Evidence): Producer | undefined {
+function surestProducer(traits: LogTraits): Producer | undefined {
   const ranked = PRODUCERS.map((producer) => ({
     producer,
-    certainty: producer.recognise(evidence),
+    certainty: producer.recognise(traits),
   })).sort((a, b) => b.certainty - a.certainty);
   const [first, second] = ranked;
   if (first === undefined || first.certainty < LEAST_CERTAINTY) return undefined;

@@ -1,8 +1,8 @@
 /** rLLM: verl's keys, and how many tasks are solved. */
-import { hasKey } from "./evidence.ts";
+import { hasKey } from "./log_traits.ts";
 import { OF_GROUPS } from "./shapes.ts";
 import { VERL } from "./verl.ts";
-import type { Evidence, MetricDefinition, Producer } from "./definition.ts";
+import type { LogTraits, MetricDefinition, Producer } from "./definition.ts";
 
 const SOLVED = ["batch/solve_none", "batch/solve_all", "batch/solve_partial"] as const;
 
@@ -10,8 +10,8 @@ const SOLVED = ["batch/solve_none", "batch/solve_all", "batch/solve_partial"] as
 const ABOVE_VERL = 0.99;
 
 /** Counts of tasks rather than shares: a value above 1, or three that do not make up 1 together. */
-function areCounts(evidence: Evidence): boolean {
-  const [none, all, partial] = SOLVED.map((key) => evidence.values(key));
+function areCounts(traits: LogTraits): boolean {
+  const [none, all, partial] = SOLVED.map((key) => traits.values(key));
   if ([none, all, partial].some((values) => values.some((value) => value > 1))) return true;
   if (none.length !== all.length || all.length !== partial.length) return false;
   return none.some((value, row) => Math.abs(value + all[row] + partial[row] - 1) > 1e-3);
@@ -55,9 +55,9 @@ export const RLLM: Producer = {
   ...VERL,
   id: "rllm",
   title: "rLLM",
-  recognise: (evidence) =>
-    SOLVED.some((key) => hasKey(evidence, key)) ||
-      hasKey(evidence, /^batch\/.+\/fractions\/too_easy$/)
+  recognise: (traits) =>
+    SOLVED.some((key) => hasKey(traits, key)) ||
+      hasKey(traits, /^batch\/.+\/fractions\/too_easy$/)
       ? ABOVE_VERL
       : 0,
   eras: [

@@ -1,5 +1,5 @@
 /** ROLL of Alibaba: verl's names for the outcome, its own for the policy. */
-import { certainty } from "./evidence.ts";
+import { certainty } from "./log_traits.ts";
 import { OF_MINIBATCHES, OF_SAMPLES, OF_SEQUENCES, OF_STEP, OF_TOKENS } from "./shapes.ts";
 import type { MetricDefinition, Producer } from "./definition.ts";
 
@@ -142,8 +142,8 @@ export const ROLL: Producer = {
   id: "roll",
   title: "ROLL",
   kind: "rl",
-  recognise: (evidence) =>
-    certainty(evidence, {
+  recognise: (traits) =>
+    certainty(traits, {
       sure: [
         "actor/ratio_mean",
         "actor/ppo_ratio_clipfrac",

@@ -1,5 +1,5 @@
 /** SkyRL: W&B by default, and a dict a step on the console. */
-import { certainty } from "./evidence.ts";
+import { certainty } from "./log_traits.ts";
 import { OF_MINIBATCHES, OF_SAMPLES, OF_STEP, OF_TOKENS } from "./shapes.ts";
 import type { MetricDefinition, Producer } from "./definition.ts";
 
@@ -153,8 +153,8 @@ export const SKYRL: Producer = {
   id: "skyrl",
   title: "SkyRL",
   kind: "rl",
-  recognise: (evidence) =>
-    certainty(evidence, {
+  recognise: (traits) =>
+    certainty(traits, {
       sure: [
         "reward/avg_raw_reward",
         /^reward\/avg_pass_at_\d+$/,

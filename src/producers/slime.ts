@@ -1,5 +1,5 @@
 /** slime: rollouts and optimizer steps are counted apart, and every key says of which it is. */
-import { certainty } from "./evidence.ts";
+import { certainty } from "./log_traits.ts";
 import { OF_SAMPLES, OF_SEQUENCES, OF_STEP } from "./shapes.ts";
 import type { MetricDefinition, Producer } from "./definition.ts";
 
@@ -141,8 +141,8 @@ export const SLIME: Producer = {
   id: "slime",
   title: "slime",
   kind: "rl",
-  recognise: (evidence) =>
-    certainty(evidence, {
+  recognise: (traits) =>
+    certainty(traits, {
       sure: [
         "rollout/raw_reward",
         "rollout/truncated_ratio",

@@ -1,7 +1,7 @@
 /** Supervised fine-tuning by trainers that do RL, too: their logs are in the same forms and none of RL. */
-import { hasKey } from "./evidence.ts";
+import { hasKey } from "./log_traits.ts";
 import { OF_STEP } from "./shapes.ts";
-import type { Evidence, Producer } from "./definition.ts";
+import type { LogTraits, Producer } from "./definition.ts";
 
 /** verl and NeMo-RL; prime-rl; tinker-cookbook. */
 const SIGNS: readonly (readonly (string | RegExp)[])[] = [
@@ -14,9 +14,9 @@ const SIGNS: readonly (readonly (string | RegExp)[])[] = [
 const OF_RL =
   /(?:^|[/_])(?:reward|rewards|rollout|actor|critic|kl|advantages?|mismatch_kl)(?:$|[/_])/;
 
-function recognise(evidence: Evidence): number {
-  const isSupervised = SIGNS.some((keys) => keys.every((key) => hasKey(evidence, key)));
-  return isSupervised && !hasKey(evidence, OF_RL) ? 0.85 : 0;
+function recognise(traits: LogTraits): number {
+  const isSupervised = SIGNS.some((keys) => keys.every((key) => hasKey(traits, key)));
+  return isSupervised && !hasKey(traits, OF_RL) ? 0.85 : 0;
 }
 
 /** Supervised runs of verl, NeMo-RL, prime-rl and tinker-cookbook. */

@@ -1,5 +1,5 @@
 /** tinker-cookbook of Thinking Machines: one flat row an iteration. */
-import { certainty } from "./evidence.ts";
+import { certainty } from "./log_traits.ts";
 import { OF_GROUPS, OF_SAMPLES, OF_STEP, OF_TOKENS } from "./shapes.ts";
 import type { MetricDefinition, Producer } from "./definition.ts";
 
@@ -157,8 +157,8 @@ export const TINKER: Producer = {
   id: "tinker",
   title: "tinker-cookbook",
   kind: "rl",
-  recognise: (evidence) =>
-    certainty(evidence, {
+  recognise: (traits) =>
+    certainty(traits, {
       sure: [
         "optim/kl_sample_train_v1",
         "optim/kl_sample_train_v2",

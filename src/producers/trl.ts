@@ -1,9 +1,9 @@
 /** TRL: GRPO, AsyncGRPO, RLOO and PPO of Hugging Face, and open-r1, which logs what TRL logs. */
-import { certainty, hasKey } from "./evidence.ts";
+import { certainty, hasKey } from "./log_traits.ts";
 import { HF_TRAINER_ALSO_LOGS, HF_TRAINER_KNOBS, isFromHfTrainer } from "./hf_trainer.ts";
 import { TRL_DEFINITIONS } from "./trl_definitions.ts";
 import { TRL_ERAS } from "./trl_eras.ts";
-import type { Evidence, Producer } from "./definition.ts";
+import type { LogTraits, Producer } from "./definition.ts";
 import type { LogSettings } from "../logs/run_log.ts";
 
 /** Other columns of TRL's online trainers. */
@@ -18,10 +18,10 @@ export const TRL_ALSO_LOGS: readonly RegExp[] = [
 ];
 
 /** Since March 2025 the KL is logged wherever there is one, so that a complete row without it means beta 0. */
-export function impliedByTrl(evidence: Evidence): LogSettings {
+export function impliedByTrl(traits: LogTraits): LogSettings {
   const isComplete = ["completions/mean_length", "reward", "loss", "clip_ratio/region_mean"]
-    .every((key) => hasKey(evidence, key));
-  return isComplete && !hasKey(evidence, "kl") ? { klCoef: 0 } : {};
+    .every((key) => hasKey(traits, key));
+  return isComplete && !hasKey(traits, "kl") ? { klCoef: 0 } : {};
 }
 
 /** Keys of TRL that no other family has. */
@@ -52,12 +52,12 @@ export const TRL_MARKS = {
 /** Forms of the Trainer's table in a notebook, which has neither the gradient nor the learning rate. */
 const TABLES = new Set(["notebook", "html_tables", "markdown"]);
 
-function recognise(evidence: Evidence): number {
+function recognise(traits: LogTraits): number {
   // Rows of a Trainer with rewards are of an online trainer, and TRL's are the common ones.
-  const isOnline = hasKey(evidence, "reward") &&
-    (isFromHfTrainer(evidence) ||
-      TABLES.has(evidence.form) && hasKey(evidence, "loss") && hasKey(evidence, "reward_std"));
-  return Math.max(certainty(evidence, TRL_MARKS), isOnline ? 0.7 : 0);
+  const isOnline = hasKey(traits, "reward") &&
+    (isFromHfTrainer(traits) ||
+      TABLES.has(traits.form) && hasKey(traits, "loss") && hasKey(traits, "reward_std"));
+  return Math.max(certainty(traits, TRL_MARKS), isOnline ? 0.7 : 0);
 }
 
 /** TRL. */

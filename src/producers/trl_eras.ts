@@ -1,6 +1,6 @@
 /** When a log of TRL was written, as far as its keys and values tell: three keys have changed their meaning. */
-import { hasKey } from "./evidence.ts";
-import type { Era, Evidence } from "./definition.ts";
+import { hasKey } from "./log_traits.ts";
+import type { Era, LogTraits } from "./definition.ts";
 
 /** The eras by the change that began them. */
 export type TrlEra = "to-0.15" | "2025-03" | "2025-08-21" | "2026-01-15" | "2026-07-20";
@@ -16,14 +16,14 @@ export const CURRENT_NAMES_ERAS: readonly TrlEra[] = [
 ];
 
 /** Names that came with March 2025 or later. */
-const hasNewNames = (evidence: Evidence) =>
-  hasKey(evidence, /^(?:completions|clip_ratio|sampling|tools)\//) ||
-  hasKey(evidence, /^rewards\/.+\/(?:mean|std)$/) || hasKey(evidence, "frac_reward_zero_std");
+const hasNewNames = (traits: LogTraits) =>
+  hasKey(traits, /^(?:completions|clip_ratio|sampling|tools)\//) ||
+  hasKey(traits, /^rewards\/.+\/(?:mean|std)$/) || hasKey(traits, "frac_reward_zero_std");
 
 /** Names that went then. */
-const hasOldNames = (evidence: Evidence) =>
-  !hasNewNames(evidence) &&
-  (hasKey(evidence, "completion_length") || hasKey(evidence, /^rewards\/[^/]+$/));
+const hasOldNames = (traits: LogTraits) =>
+  !hasNewNames(traits) &&
+  (hasKey(traits, "completion_length") || hasKey(traits, /^rewards\/[^/]+$/));
 
 /** Relative difference up to which two columns are the same but for a factor: four significant digits are printed. */
 const SAME = 2e-3;
@@ -36,10 +36,10 @@ const CLEARLY_BELOW = 0.95;
  *
  * @returns Undefined where the values do not tell.
  */
-export function rewardStdByValues(evidence: Evidence): "batch" | "group" | undefined {
-  const functions = Array.from(evidence.keys).filter((key) => /^rewards\/.+\/std$/.test(key));
+export function rewardStdByValues(traits: LogTraits): "batch" | "group" | undefined {
+  const functions = Array.from(traits.keys).filter((key) => /^rewards\/.+\/std$/.test(key));
   if (functions.length !== 1) return undefined;
-  const ratios = evidence.together("reward_std", functions[0])
+  const ratios = traits.together("reward_std", functions[0])
     .flatMap(([whole, own]) => own > 0 ? [whole / own] : []).sort((a, b) => a - b);
   if (ratios.length < 3) return undefined;
   const least = ratios[0];
@@ -50,17 +50,17 @@ export function rewardStdByValues(evidence: Evidence): "batch" | "group" | undef
 
 const fits =
   (options: { readonly mayLogSampling: boolean; readonly rewardStd: "batch" | "group" }) =>
-  (evidence: Evidence): boolean =>
-    !hasOldNames(evidence) &&
-    (options.mayLogSampling || !hasKey(evidence, /^sampling\//)) &&
-    (rewardStdByValues(evidence) ?? options.rewardStd) === options.rewardStd;
+  (traits: LogTraits): boolean =>
+    !hasOldNames(traits) &&
+    (options.mayLogSampling || !hasKey(traits, /^sampling\//)) &&
+    (rewardStdByValues(traits) ?? options.rewardStd) === options.rewardStd;
 
 /** The eras of TRL, the oldest first. */
 export const TRL_ERAS: readonly (Era & { readonly id: TrlEra })[] = [
   {
     id: "to-0.15",
     title: "up to 0.15 (before March 2025)",
-    fits: (evidence) => !hasNewNames(evidence),
+    fits: (traits) => !hasNewNames(traits),
   },
   {
     id: "2025-03",

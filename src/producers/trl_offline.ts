@@ -1,18 +1,18 @@
 /** TRL's trainers that learn from given answers: their logs look like RL logs at a glance and are none. */
-import { certainty, hasKey } from "./evidence.ts";
+import { certainty, hasKey } from "./log_traits.ts";
 import {
   HF_TRAINER_ALSO_LOGS,
   HF_TRAINER_DEFINITIONS,
   HF_TRAINER_KNOBS,
   isFromHfTrainer,
 } from "./hf_trainer.ts";
-import type { Evidence, Producer } from "./definition.ts";
+import type { LogTraits, Producer } from "./definition.ts";
 
 /** Whether a log has anything that only an online trainer logs. */
-function isOnline(evidence: Evidence): boolean {
+function isOnline(traits: LogTraits): boolean {
   return ["reward", "reward_std", "frac_reward_zero_std", "completion_length"].some((key) =>
-    hasKey(evidence, key)
-  ) || hasKey(evidence, /^(?:completions|objective|sampling|clip_ratio)\//);
+    hasKey(traits, key)
+  ) || hasKey(traits, /^(?:completions|objective|sampling|clip_ratio)\//);
 }
 
 /** Supervised fine-tuning with TRL's SFTTrainer or Hugging Face's Trainer (ms-swift's SFT, too). */
@@ -20,10 +20,10 @@ export const TRL_SFT: Producer = {
   id: "trl_sft",
   title: "Hugging Face Trainer (supervised)",
   kind: "sft",
-  recognise: (evidence) => {
-    if (isOnline(evidence) || hasKey(evidence, /^(?:rewards|logps)\//)) return 0;
-    const byKeys = certainty(evidence, { sure: ["mean_token_accuracy", "token_acc"] });
-    return isFromHfTrainer(evidence) ? Math.max(byKeys, 0.65) : byKeys;
+  recognise: (traits) => {
+    if (isOnline(traits) || hasKey(traits, /^(?:rewards|logps)\//)) return 0;
+    const byKeys = certainty(traits, { sure: ["mean_token_accuracy", "token_acc"] });
+    return isFromHfTrainer(traits) ? Math.max(byKeys, 0.65) : byKeys;
   },
   stepUnit: "optimizer step",
   eras: [],
@@ -38,11 +38,11 @@ export const TRL_PREFERENCE: Producer = {
   id: "trl_dpo",
   title: "TRL (DPO and other preference trainers)",
   kind: "preference",
-  recognise: (evidence) => {
-    if (isOnline(evidence)) return 0;
+  recognise: (traits) => {
+    if (isOnline(traits)) return 0;
     const isRewardModel = ["min_reward", "mean_reward", "max_reward"]
-      .every((key) => hasKey(evidence, key));
-    const byKeys = certainty(evidence, {
+      .every((key) => hasKey(traits, key));
+    const byKeys = certainty(traits, {
       sure: [
         "rewards/chosen",
         "rewards/rejected",

@@ -1,5 +1,5 @@
 /** TRL's first PPOTrainer, up to 0.11: every key begins with `ppo/`, `objective/`, `tokens/` or `env/`. */
-import { certainty } from "./evidence.ts";
+import { certainty } from "./log_traits.ts";
 import { OF_MINIBATCHES, OF_SAMPLES, OF_STEP } from "./shapes.ts";
 import type { MetricDefinition, Producer } from "./definition.ts";
 
@@ -99,8 +99,8 @@ export const TRL_PPO_2024: Producer = {
   id: "trl_ppo_2024",
   title: "TRL up to 0.11 (PPOTrainer)",
   kind: "rl",
-  recognise: (evidence) =>
-    certainty(evidence, {
+  recognise: (traits) =>
+    certainty(traits, {
       sure: [
         "ppo/mean_scores",
         "ppo/mean_non_score_reward",
@@ -116,8 +116,8 @@ export const TRL_PPO_2024: Producer = {
   eras: [],
   definitions: DEFINITIONS,
   alsoLogs: [/(?:ppo|objective|tokens|env|time)\/.+/],
-  implied: (evidence) => {
-    const coefficient = evidence.values("objective/kl_coef").at(-1);
+  implied: (traits) => {
+    const coefficient = traits.values("objective/kl_coef").at(-1);
     return coefficient === undefined ? {} : { klCoef: coefficient };
   },
   switchOn: {},

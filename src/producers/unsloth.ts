@@ -1,8 +1,8 @@
 /** Unsloth: TRL's GRPO with its own loss, under the same keys. */
-import { hasKey } from "./evidence.ts";
+import { hasKey } from "./log_traits.ts";
 import { TRL } from "./trl.ts";
 import { replacing, TRL_DEFINITIONS } from "./trl_definitions.ts";
-import type { Evidence, MetricDefinition, Producer } from "./definition.ts";
+import type { LogTraits, MetricDefinition, Producer } from "./definition.ts";
 
 const DIFFERENT: readonly MetricDefinition[] = [
   {
@@ -42,8 +42,8 @@ const DIFFERENT: readonly MetricDefinition[] = [
 const UNLESS_OTHERS_SHOW = 0.98;
 
 /** TRL's early logs have one of the two names, those of today the other; only Unsloth's have both. */
-const recognise = (evidence: Evidence): number =>
-  hasKey(evidence, "completion_length") && hasKey(evidence, "completions/mean_length")
+const recognise = (traits: LogTraits): number =>
+  hasKey(traits, "completion_length") && hasKey(traits, "completions/mean_length")
     ? UNLESS_OTHERS_SHOW
     : 0;
 

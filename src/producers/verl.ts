@@ -1,22 +1,22 @@
 /** verl, and those that grew out of it: TinyZero, Agent-R1, siiRL, verl-tool. */
-import { certainty, hasKey } from "./evidence.ts";
+import { certainty, hasKey } from "./log_traits.ts";
 import { VERL_DEFINITIONS } from "./verl_definitions.ts";
-import type { Evidence, Producer } from "./definition.ts";
+import type { LogTraits, Producer } from "./definition.ts";
 import type { LogSettings } from "../logs/run_log.ts";
 
 /** Without either name of the entropy a log can be of any time. */
-const hasEntropy = (evidence: Evidence) => hasKey(evidence, "actor/entropy");
-const hasOldEntropyAlone = (evidence: Evidence) =>
-  !hasEntropy(evidence) && hasKey(evidence, "actor/entropy_loss");
+const hasEntropy = (traits: LogTraits) => hasKey(traits, "actor/entropy");
+const hasOldEntropyAlone = (traits: LogTraits) =>
+  !hasEntropy(traits) && hasKey(traits, "actor/entropy_loss");
 
-function implied(evidence: Evidence): LogSettings {
+function implied(traits: LogTraits): LogSettings {
   for (const key of ["actor/kl_coef", "actor/reward_kl_penalty_coeff", "critic/kl_coeff"]) {
-    const coefficient = evidence.values(key).at(-1);
+    const coefficient = traits.values(key).at(-1);
     if (coefficient !== undefined) return { klCoef: coefficient };
   }
   const isComplete = ["actor/pg_loss", "actor/grad_norm", "critic/score/mean"]
-    .every((key) => hasKey(evidence, key));
-  const hasKl = hasKey(evidence, /^(?:actor\/kl_loss|actor\/reward_kl_penalty|critic\/kl)$/);
+    .every((key) => hasKey(traits, key));
+  const hasKl = hasKey(traits, /^(?:actor\/kl_loss|actor\/reward_kl_penalty|critic\/kl)$/);
   return isComplete && !hasKl ? { klCoef: 0 } : {};
 }
 
@@ -25,8 +25,8 @@ export const VERL: Producer = {
   id: "verl",
   title: "verl",
   kind: "rl",
-  recognise: (evidence) =>
-    certainty(evidence, {
+  recognise: (traits) =>
+    certainty(traits, {
       sure: [
         "actor/pg_clipfrac",
         "actor/ppo_kl",
@@ -53,12 +53,12 @@ export const VERL: Producer = {
     {
       id: "2024",
       title: "before April 2025, when actor/entropy_loss was the entropy",
-      fits: (evidence) => !hasEntropy(evidence),
+      fits: (traits) => !hasEntropy(traits),
     },
     {
       id: "2025-04",
       title: "since April 2025",
-      fits: (evidence) => !hasOldEntropyAlone(evidence),
+      fits: (traits) => !hasOldEntropyAlone(traits),
     },
   ],
   definitions: VERL_DEFINITIONS,

@@ -27,14 +27,6 @@ export const EXPOSED_BY_NO_METRIC: ReadonlySet<Failure> = new Set(["accum_local"
 /** One of the ten. */
 export type Failure = keyof typeof TEN_FAILURES;
 
-/** What a failure was expected to show, and whether it did. */
-export interface Signature {
-  readonly run: string;
-  readonly claim: string;
-  readonly measured: string;
-  readonly holds: boolean;
-}
-
 /** The catalogue's runs. */
 export interface FaultsData {
   readonly path: string;
@@ -43,7 +35,8 @@ export interface FaultsData {
   readonly runs: ReadonlyMap<CatalogueName, RunData>;
   /** SHA-256 of each run's last weights. */
   readonly weightsHashes: Readonly<Record<string, string>>;
-  readonly signatures: readonly Signature[];
+  /** What each failure was expected to show, and whether it did. */
+  readonly signatures: z.infer<typeof signaturesSchema>;
 }
 
 /** What a summary says of the signatures. */

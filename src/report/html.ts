@@ -14,7 +14,7 @@ export interface Html {
 }
 
 /** What a template may hold: text and numbers are escaped, markup is taken as it is. */
-export type Part = Html | string | number | readonly Part[];
+export type Content = Html | string | number | readonly Content[];
 
 const ENTITIES: Readonly<Record<string, string>> = {
   "&": "&amp;",
@@ -29,11 +29,11 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
 }
 
-function isList(part: Part): part is readonly Part[] {
+function isList(part: Content): part is readonly Content[] {
   return Array.isArray(part);
 }
 
-function join(parts: readonly Part[]): Html {
+function join(parts: readonly Content[]): Html {
   const attachments: Attachment[] = [];
   const markup = parts.map((part): string => {
     if (typeof part === "string" || typeof part === "number") return escapeHtml(String(part));
@@ -51,7 +51,7 @@ function join(parts: readonly Part[]): Html {
  * @param parts Text and numbers, which are escaped; markup and lists of it, which are not. Attributes must be quoted.
  * @returns The markup, with the attachments of its parts.
  */
-export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+export function html(strings: TemplateStringsArray, ...parts: readonly Content[]): Html {
   const texts = strings.map((markup): Html => ({ markup, attachments: [] }));
   return join(texts.flatMap((text, i) => i < parts.length ? [text, parts[i]] : [text]));
 }

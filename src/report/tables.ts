@@ -2,7 +2,7 @@
 import type { CheckVerdict } from "../diagnose/invariant.ts";
 import type { Cell } from "../lab/experiment.ts";
 import { formatCell } from "./format.ts";
-import { type Html, html, NOTHING, type Part } from "./html.ts";
+import { type Content, type Html, html, NOTHING } from "./html.ts";
 
 /** A column: numbers end at its right edge, texts begin at its left, the tutorial's numbers are toned down. */
 export interface Column {
@@ -25,7 +25,7 @@ export interface Table {
   readonly kind?: "plain" | "matrix" | "stack";
   readonly columns: readonly Column[];
   /** One cell a column. */
-  readonly rows: readonly (readonly Part[])[];
+  readonly rows: readonly (readonly Content[])[];
 }
 
 /**
@@ -37,7 +37,7 @@ export function dataTable(
   { title, hasCaption = true, kind = "plain", columns, rows }: Table,
 ): Html {
   const head = columns.map(({ name, kind }) => html`<th scope="col" class="${kind}">${name}</th>`);
-  const cell = (part: Part, { name, kind: align }: Column) => {
+  const cell = (part: Content, { name, kind: align }: Column) => {
     if (kind === "stack") return html`<td class="${align}" data-label="${name}">${part}</td>`;
     // Numbers are the most and need no class: that keeps the tables of charts small.
     return align === "number" ? html`<td>${part}</td>` : html`<td class="${align}">${part}</td>`;

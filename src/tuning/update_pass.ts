@@ -2,9 +2,9 @@
 import { randomSequence, STREAM } from "../core/rng.ts";
 import type { Commands, Plan } from "../gpu/commands.ts";
 import { createTensor, type Tensor } from "../gpu/tensor.ts";
-import { type AdamSize, addClipAdam, addGradientNorm } from "../kernels/clip_adam.ts";
+import { type AdamArguments, addClipAdam, addGradientNorm } from "../kernels/clip_adam.ts";
 import { addLinear } from "../kernels/linear.ts";
-import { addPolicyLoss, type LossSize } from "../kernels/policy_loss.ts";
+import { addPolicyLoss, type LossArguments } from "../kernels/policy_loss.ts";
 import { TINY_AGENT } from "../model/config.ts";
 import {
   createFlat,
@@ -32,13 +32,15 @@ const LENGTHS = { shortest: 16, longest: 40 } as const;
 const REFERENCE_LOGP = -4;
 
 /** Everything that a replay of an update needs. */
-export type UpdateSize = BackwardSize & LossSize & AdamSize & { readonly maxNorm: number };
+export type UpdateArguments = BackwardSize & LossArguments & AdamArguments & {
+  readonly maxNorm: number;
+};
 
 /** An update that can be replayed, with the numbers it starts from. */
 export interface UpdatePass {
   readonly commands: Commands;
-  readonly plan: Plan<UpdateSize>;
-  readonly size: UpdateSize;
+  readonly plan: Plan<UpdateArguments>;
+  readonly size: UpdateArguments;
   readonly batch: PackedBatch;
   /** Episodes on which the loss has weight: the first, one in the middle, the last. */
   readonly weightedEpisodes: readonly number[];
@@ -80,7 +82,7 @@ function syntheticObjective(batch: PackedBatch, weightedEpisodes: readonly numbe
   return objectiveRows(batch, { advantage_B, weight_BC, meanWeight_BC: weight_BC });
 }
 
-function updateSize(rowCount: number): UpdateSize {
+function updateSize(rowCount: number): UpdateArguments {
   return {
     rowCount,
     scoredCount: rowCount,
@@ -136,12 +138,12 @@ function allocate(
 }
 
 /** Forward, logits, loss, backward, norm, Adam. */
-function planUpdate(commands: Commands, memory: Memory): Plan<UpdateSize> {
+function planUpdate(commands: Commands, memory: Memory): Plan<UpdateArguments> {
   const { parameters, workspace, gradients, logits, first, second } = memory;
   const { layout: { head, parameterCount }, operand: w, flat: weights } = parameters;
   const { gradient, block_squares, clip_2, refused, dresult_R2 } = gradients;
   const { result_R4, reference_R4, inputs: { objective_R4 } } = workspace;
-  const plan = forwardPlan<UpdateSize>(commands, { parameters, workspace });
+  const plan = forwardPlan<UpdateArguments>(commands, { parameters, workspace });
   addLinear(commands, plan, {
     product: "forward",
     tensors: { x_NK: workspace.hidden_RD, w, y_NM: logits },
@@ -154,7 +156,7 @@ function planUpdate(commands: Commands, memory: Memory): Plan<UpdateSize> {
     dresult_N2: dresult_R2,
   });
   plan.steps.push(
-    ...backwardPlan<UpdateSize>(commands, { parameters, workspace, gradients }).steps,
+    ...backwardPlan<UpdateArguments>(commands, { parameters, workspace, gradients }).steps,
   );
   addGradientNorm(commands, plan, { gradient, block_squares, clip_2, parameterCount });
   addClipAdam(commands, plan, {

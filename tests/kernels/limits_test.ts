@@ -6,7 +6,7 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { MAX_ITERATIONS } from "../../src/gpu/kernel.ts";
 import { createTensor, destroy, type Tensor } from "../../src/gpu/tensor.ts";
 import {
-  type AdamSize,
+  type AdamArguments,
   addClipAdam,
   addClipScale,
   addGradientReduce,
@@ -232,7 +232,7 @@ gpuTest("kernels over all parameters take more than 65,535 workgroups", async ()
         ranges: [{ length: parameterCount, partialOffset: 0, gradientOffset: 0 }],
       }));
     const adam = { learningRate: 0.5, beta1: 0, beta2: 0, epsilon: 0, step: 1 };
-    run.replay<AdamSize>({ adam }, (commands, plan) =>
+    run.replay<AdamArguments>({ adam }, (commands, plan) =>
       addClipAdam(commands, plan, {
         gradient: gradient!,
         first: first!,

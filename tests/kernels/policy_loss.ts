@@ -1,6 +1,6 @@
 /** Holds the policy loss's kernel to src/equations/policy_loss.ts. */
 import { assert } from "@std/assert";
-import { addPolicyLoss, type LossSize } from "../../src/kernels/policy_loss.ts";
+import { addPolicyLoss, type LossArguments } from "../../src/kernels/policy_loss.ts";
 import { policyLoss } from "../../src/equations/policy_loss.ts";
 import { absolute, type Compare, expError, randomF32, roundoffs, withRun } from "./harness.ts";
 
@@ -24,7 +24,7 @@ function tokens() {
 }
 
 /** d loss / d log-prob and d loss / d entropy. */
-export function comparePolicyLoss(loss: LossSize["loss"]): Compare {
+export function comparePolicyLoss(loss: LossArguments["loss"]): Compare {
   const t = tokens();
   const { dlogp_N, dentropy_N } = policyLoss(t, loss);
   assert(

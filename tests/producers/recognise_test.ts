@@ -2,16 +2,16 @@
 import { assert, assertEquals } from "@std/assert";
 import { METRICS } from "../../src/rl/metric_dictionary.ts";
 import { producerById, PRODUCERS } from "../../src/producers/producers.ts";
-import { evidenceOf, namesOf, recogniseProducer } from "../../src/producers/recognise.ts";
+import { namesOf, recogniseProducer, traitsOf } from "../../src/producers/recognise.ts";
 import { KEY_SETS, keysOf, NOBODYS } from "./key_sets.ts";
 import { logWithKeys } from "./log_of.ts";
 
-const evidence = (keys: Iterable<string>) => evidenceOf(logWithKeys(keys));
+const traits = (keys: Iterable<string>) => traitsOf(logWithKeys(keys));
 
 for (const { id, name, keys } of KEY_SETS) {
   Deno.test(`recogniseProducer() takes ${name} for ${id} and is surer than of any other`, () => {
-    assertEquals(recogniseProducer(evidence(keys))?.id, id);
-    const certainties = PRODUCERS.map((producer) => producer.recognise(evidence(keys)))
+    assertEquals(recogniseProducer(traits(keys))?.id, id);
+    const certainties = PRODUCERS.map((producer) => producer.recognise(traits(keys)))
       .sort((a, b) => b - a);
     assert(certainties.every((certainty) => certainty >= 0 && certainty <= 1));
     assert(certainties[0] > certainties[1], `${certainties}`);
@@ -20,7 +20,7 @@ for (const { id, name, keys } of KEY_SETS) {
 
 for (const [name, keys] of Object.entries(NOBODYS)) {
   Deno.test(`recogniseProducer() takes ${name} for nobody's`, () => {
-    assertEquals(recogniseProducer(evidence(keys))?.id, undefined);
+    assertEquals(recogniseProducer(traits(keys))?.id, undefined);
   });
 }
 
@@ -28,12 +28,12 @@ Deno.test("recogniseProducer() finds a producer behind a tracker's prefix, and w
   for (const { id, keys } of KEY_SETS) {
     if (id === "agentrl") continue; // Ours is a run only with every key.
     const behind = keys.map((key) => key.startsWith("train/") ? key : `train/${key}`);
-    assertEquals(recogniseProducer(evidence(behind))?.id, id, `train/ of ${keys}`);
+    assertEquals(recogniseProducer(traits(behind))?.id, id, `train/ of ${keys}`);
   }
   const grpo = keysOf("trl", "GRPO of 2026 with vLLM");
   for (const rest of [0, 1]) {
     const half = grpo.filter((_, index) => index % 2 === rest);
-    assertEquals(recogniseProducer(evidence(half))?.id, "trl");
+    assertEquals(recogniseProducer(traits(half))?.id, "trl");
   }
 });
 
@@ -48,7 +48,7 @@ Deno.test("recogniseProducer() takes a mixed log for one of the two, or for neit
       // Together they may look like a third: the columns of a supervised run and another's reward.
       if (isOfTrainer(one.id) && isOfTrainer(other.id)) continue;
       if (isSupervised(one.id) || isSupervised(other.id)) continue;
-      const mixed = evidence(new Set([...one.keys, ...other.keys]));
+      const mixed = traits(new Set([...one.keys, ...other.keys]));
       const [first, second] = PRODUCERS.map((producer) => producer.recognise(mixed))
         .sort((a, b) => b - a);
       const found = recogniseProducer(mixed)?.id;
@@ -66,10 +66,10 @@ Deno.test("recogniseProducer() takes a mixed log for one of the two, or for neit
 Deno.test("recogniseProducer() takes the producer of the form unless the keys are surely another's", () => {
   const verl = producerById("verl");
   const rllm = keysOf("rllm", "with verl");
-  assertEquals(recogniseProducer(evidence(rllm), verl)?.id, "rllm");
-  assertEquals(recogniseProducer(evidence(keysOf("sft", "verl's SFT")), verl)?.id, "sft");
-  assertEquals(recogniseProducer(evidence(["actor/lr"]), verl)?.id, "verl");
-  assertEquals(recogniseProducer(evidence(keysOf("verl", "TinyZero")), verl)?.id, "verl");
+  assertEquals(recogniseProducer(traits(rllm), verl)?.id, "rllm");
+  assertEquals(recogniseProducer(traits(keysOf("sft", "verl's SFT")), verl)?.id, "sft");
+  assertEquals(recogniseProducer(traits(["actor/lr"]), verl)?.id, "verl");
+  assertEquals(recogniseProducer(traits(keysOf("verl", "TinyZero")), verl)?.id, "verl");
 });
 
 Deno.test("recogniseProducer() takes a run for ours only with every key of a metrics row", () => {
@@ -79,7 +79,7 @@ Deno.test("recogniseProducer() takes a run for ours only with every key of a met
   for (const missing of keys) {
     const rest = keys.filter((key) => key !== missing);
     const expected = optional.has(missing) ? "agentrl" : undefined;
-    assertEquals(recogniseProducer(evidence(rest))?.id, expected, missing);
+    assertEquals(recogniseProducer(traits(rest))?.id, expected, missing);
   }
 });
 
@@ -94,9 +94,9 @@ Deno.test("namesOf() gives a key first and then what trackers made it of", () =>
 Deno.test("recogniseProducer() takes a pasted table of the Trainer with rewards for TRL, without its gradient", () => {
   const keys = ["loss", "reward", "reward_std", "completion_length", "kl", "rewards/tests_pass"];
   for (const form of ["markdown", "notebook"]) {
-    assertEquals(recogniseProducer(evidenceOf(logWithKeys(keys, { form })))?.id, "trl");
+    assertEquals(recogniseProducer(traitsOf(logWithKeys(keys, { form })))?.id, "trl");
   }
-  assertEquals(recogniseProducer(evidenceOf(logWithKeys(keys, { form: "csv" })))?.id, undefined);
+  assertEquals(recogniseProducer(traitsOf(logWithKeys(keys, { form: "csv" })))?.id, undefined);
   const others = keys.filter((key) => key !== "reward_std");
-  assertEquals(recogniseProducer(evidenceOf(logWithKeys(others, { form: "markdown" }))), undefined);
+  assertEquals(recogniseProducer(traitsOf(logWithKeys(others, { form: "markdown" }))), undefined);
 });

@@ -1,5 +1,5 @@
 /** How keys speak for a producer. */
-import type { Evidence } from "./definition.ts";
+import type { LogTraits } from "./definition.ts";
 
 /** Keys by which a producer is known. */
 export interface Marks {
@@ -10,7 +10,7 @@ export interface Marks {
 }
 
 /** Whether a log has a key, or one that matches a pattern. */
-export function hasKey({ keys }: Pick<Evidence, "keys">, mark: string | RegExp): boolean {
+export function hasKey({ keys }: Pick<LogTraits, "keys">, mark: string | RegExp): boolean {
   if (typeof mark === "string") return keys.has(mark);
   for (const key of keys) if (mark.test(key)) return true;
   return false;
@@ -22,13 +22,13 @@ export const BY_ONE_SURE_KEY = 0.8;
 /**
  * Certainty by the share of marks that a log shows.
  *
- * @param evidence What the log shows.
+ * @param traits What the log shows.
  * @param marks The producer's.
  * @returns 0 without a sure key, else 0.8 to 1.
  */
-export function certainty(evidence: Evidence, { sure, likely = [] }: Marks): number {
+export function certainty(traits: LogTraits, { sure, likely = [] }: Marks): number {
   const count = (marks: readonly (string | RegExp)[]) =>
-    marks.filter((mark) => hasKey(evidence, mark)).length;
+    marks.filter((mark) => hasKey(traits, mark)).length;
   const sureCount = count(sure);
   if (sureCount === 0) return 0;
   const shown = (sureCount + count(likely)) / (sure.length + likely.length);
