@@ -172,3 +172,13 @@ Deno.test("four evaluations that break down while the reward rises beyond doubt 
   assertEquals(find(level, "reward_up_eval_down"), undefined);
   assert(findings.length > 0);
 });
+
+Deno.test("a divergence far from 0 in the first step is a note by one row, and nothing where the step is not told", () => {
+  const row = { ...GRPO, kl: 0.6, step: 1 };
+  assertEquals(classOf(judge([row]), "reference_is_not_start"), "note");
+  assertEquals(find(judge([row], "row"), "reference_is_not_start"), undefined);
+  assertEquals(find(judge([{ ...row, step: 40 }]), "reference_is_not_start"), undefined);
+  assertEquals(find(judge([{ ...row, kl: 0.004 }]), "reference_is_not_start"), undefined);
+  const grows = [row, { ...row, kl: 6, step: 2 }];
+  assertEquals(find(judge(grows), "reference_is_not_start"), undefined);
+});

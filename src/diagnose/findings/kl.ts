@@ -25,7 +25,10 @@ const FIRST_WINDOW = 0.3;
 function referenceIsNotStart(context: Context, kl: Curve): readonly Finding[] {
   const { steps, values } = kl;
   const interval = intervalOf(steps);
-  if (values.length < 3 || steps[0] > Math.max(1, interval) || !context.hasStart) return [];
+  if (!(steps[0] <= Math.max(1, interval)) || !context.hasStart) return [];
+  // Rows that are only counted can be of anywhere, unless several of them say by their epochs that they are not.
+  const isShort = values.length < 3;
+  if (isShort && context.view.log.axes[kl.series.axis] === "row") return [];
   // One row of one step, or the mean over the steps since the start.
   const isFirstStep = interval <= 1 || kl.series.definition.window !== "mean" || steps[0] <= 1;
   const bound = isFirstStep ? FIRST_ROW : FIRST_WINDOW;
@@ -34,10 +37,10 @@ function referenceIsNotStart(context: Context, kl: Curve): readonly Finding[] {
   // A divergence that grows from nothing is far below its later self in the first row.
   // One row alone can be a batch with an odd token.
   if (!(first >= bound && middle(values.subarray(0, 3)) >= bound)) return [];
-  if (!(first >= 0.2 * later)) return [];
+  if (first < 0.2 * later) return [];
   return [{
     id: "reference_is_not_start",
-    class: "suspect",
+    class: isShort ? "note" : "suspect",
     ...about(kl),
     step: steps[0],
     value: first,
