@@ -1,8 +1,11 @@
 // attention_backward: what both backward kernels of attention share: the weight of a (query, key) and its gradient, and
 // the way of a head's gradient from interleaved, rotated pairs back to natural order.
-// The kernel defines HEAD_WIDTH4, head_width4() and load_angles(c: u32) -> vec4f. A head of 16 is written out, as in
-// attention.wgsl.
-var<private> head_gradient: array<vec4f, 32>;
+// The kernel defines load_angles(c: u32) -> vec4f. The host sets HEAD_WIDTH4, the vec4 of a head.
+const HEAD_WIDTH4 = 4u;
+var<private> head_gradient: array<vec4f, HEAD_WIDTH4>;
+
+// HEAD_WIDTH4, but unknown to the compiler, which would write out loops over wide heads and take a minute for it.
+fn head_width4() -> u32 { return min(HEAD_WIDTH4, params.width4); }
 
 // (p, d score): p = exp(score − lse), d score = scale·p·(do·v − δ), from the partial sums of q·k and do·v.
 fn pair_gradient(score_parts: vec4f, dp_parts: vec4f, lse: f32, delta: f32) -> vec2f {
@@ -32,21 +35,10 @@ fn natural_gradient(c: u32) -> vec4f {
 
 // Hands the gradient of the head, rotated back, to the kernel's store_gradient(c, natural elements 4c..4c+3).
 fn finish_gradient() {
-  if (HEAD_WIDTH4 == 4u) {
-    unrotate(0u);
-    unrotate(1u);
-    unrotate(2u);
-    unrotate(3u);
-    store_gradient(0u, natural_gradient(0u));
-    store_gradient(1u, natural_gradient(1u));
-    store_gradient(2u, natural_gradient(2u));
-    store_gradient(3u, natural_gradient(3u));
-  } else {
-    for (var c = 0u; c < head_width4(); c++) {
-      unrotate(c);
-    }
-    for (var c = 0u; c < head_width4(); c++) {
-      store_gradient(c, natural_gradient(c));
-    }
+  for (var c = 0u; c < head_width4(); c++) { // unrolled if HEAD_WIDTH4 == 4
+    unrotate(c);
+  }
+  for (var c = 0u; c < head_width4(); c++) { // unrolled if HEAD_WIDTH4 == 4
+    store_gradient(c, natural_gradient(c));
   }
 }

@@ -19,16 +19,14 @@ struct Params { row_count: u32, width4: u32, head_count: u32, scale: f32 }
 @group(0) @binding(7) var dqkv_N3D: texture_storage_2d<rgba32float, write>;
 
 override LANES: u32 = 32;
-override HEAD_WIDTH4: u32 = 4;
-var<private> head_key: array<vec4f, 32>;
-var<private> head_value: array<vec4f, 32>;
-var<private> head_dvalue: array<vec4f, 32>;
+var<private> head_key: array<vec4f, HEAD_WIDTH4>;
+var<private> head_value: array<vec4f, HEAD_WIDTH4>;
+var<private> head_dvalue: array<vec4f, HEAD_WIDTH4>;
+var<private> head_query: array<vec4f, HEAD_WIDTH4>;
+var<private> head_doutput: array<vec4f, HEAD_WIDTH4>;
 var<private> key_at: vec2u;
 var<private> value_at: vec2u;
 var<private> angles_at: u32;
-
-// HEAD_WIDTH4, but unknown to the compiler, which would write out loops over wide heads and take a minute for it.
-fn head_width4() -> u32 { return min(HEAD_WIDTH4, params.width4); }
 
 fn load_angles(c: u32) -> vec4f {
   return angles_TK[angles_at + c];
@@ -50,41 +48,16 @@ fn load_head(c: u32) {
 fn add_query(query_at: vec2u, do_at: u32, row: u32) {
   var score_parts = vec4f(0.0);
   var dp_parts = vec4f(0.0);
-  if (HEAD_WIDTH4 == 4u) {
-    let q = mat4x4f(
-      textureLoad(qkv_N3D, query_at),
-      textureLoad(qkv_N3D, query_at + vec2u(1u, 0u)),
-      textureLoad(qkv_N3D, query_at + vec2u(2u, 0u)),
-      textureLoad(qkv_N3D, query_at + vec2u(3u, 0u)),
-    );
-    let d = mat4x4f(do_ND[do_at], do_ND[do_at + 1u], do_ND[do_at + 2u], do_ND[do_at + 3u]);
-    score_parts = fma(q[0], head_key[0], score_parts);
-    score_parts = fma(q[1], head_key[1], score_parts);
-    score_parts = fma(q[2], head_key[2], score_parts);
-    score_parts = fma(q[3], head_key[3], score_parts);
-    dp_parts = fma(d[0], head_value[0], dp_parts);
-    dp_parts = fma(d[1], head_value[1], dp_parts);
-    dp_parts = fma(d[2], head_value[2], dp_parts);
-    dp_parts = fma(d[3], head_value[3], dp_parts);
-    let pair = pair_gradient(score_parts, dp_parts, lse_NH[row], delta_NH[row]);
-    head_gradient[0] = fma(vec4f(pair.y), q[0], head_gradient[0]);
-    head_gradient[1] = fma(vec4f(pair.y), q[1], head_gradient[1]);
-    head_gradient[2] = fma(vec4f(pair.y), q[2], head_gradient[2]);
-    head_gradient[3] = fma(vec4f(pair.y), q[3], head_gradient[3]);
-    head_dvalue[0] = fma(vec4f(pair.x), d[0], head_dvalue[0]);
-    head_dvalue[1] = fma(vec4f(pair.x), d[1], head_dvalue[1]);
-    head_dvalue[2] = fma(vec4f(pair.x), d[2], head_dvalue[2]);
-    head_dvalue[3] = fma(vec4f(pair.x), d[3], head_dvalue[3]);
-  } else {
-    for (var c = 0u; c < head_width4(); c++) {
-      score_parts = fma(textureLoad(qkv_N3D, query_at + vec2u(c, 0u)), head_key[c], score_parts);
-      dp_parts = fma(do_ND[do_at + c], head_value[c], dp_parts);
-    }
-    let pair = pair_gradient(score_parts, dp_parts, lse_NH[row], delta_NH[row]);
-    for (var c = 0u; c < head_width4(); c++) {
-      head_gradient[c] = fma(vec4f(pair.y), textureLoad(qkv_N3D, query_at + vec2u(c, 0u)), head_gradient[c]);
-      head_dvalue[c] = fma(vec4f(pair.x), do_ND[do_at + c], head_dvalue[c]);
-    }
+  for (var c = 0u; c < head_width4(); c++) { // unrolled if HEAD_WIDTH4 == 4
+    head_query[c] = textureLoad(qkv_N3D, query_at + vec2u(c, 0u));
+    head_doutput[c] = do_ND[do_at + c];
+    score_parts = fma(head_query[c], head_key[c], score_parts);
+    dp_parts = fma(head_doutput[c], head_value[c], dp_parts);
+  }
+  let pair = pair_gradient(score_parts, dp_parts, lse_NH[row], delta_NH[row]);
+  for (var c = 0u; c < head_width4(); c++) { // unrolled if HEAD_WIDTH4 == 4
+    head_gradient[c] = fma(vec4f(pair.y), head_query[c], head_gradient[c]);
+    head_dvalue[c] = fma(vec4f(pair.x), head_doutput[c], head_dvalue[c]);
   }
 }
 
@@ -98,15 +71,8 @@ fn attention_backward_key_value(@builtin(global_invocation_id) id: vec3u) {
   let head_column4 = head * HEAD_WIDTH4;
   key_at = operand_row(j, 3u * width4) + vec2u(width4 + head_column4, 0u);
   value_at = key_at + vec2u(width4, 0u);
-  if (HEAD_WIDTH4 == 4u) {
-    load_head(0u);
-    load_head(1u);
-    load_head(2u);
-    load_head(3u);
-  } else {
-    for (var c = 0u; c < head_width4(); c++) {
-      load_head(c);
-    }
+  for (var c = 0u; c < head_width4(); c++) { // unrolled if HEAD_WIDTH4 == 4
+    load_head(c);
   }
   for (var n = j; n < token_N4[j].w; n++) {
     let query_at = operand_row(n, 3u * width4) + vec2u(head_column4, 0u);

@@ -21,17 +21,14 @@ struct Params { row_count: u32, width4: u32, head_count: u32, scale: f32 }
 @group(0) @binding(8) var dqkv_N3D: texture_storage_2d<rgba32float, write>;
 
 override LANES: u32 = 32;
-override HEAD_WIDTH4: u32 = 4;
-var<private> head_query: array<vec4f, 32>;
-var<private> head_doutput: array<vec4f, 32>;
+var<private> head_query: array<vec4f, HEAD_WIDTH4>;
+var<private> head_doutput: array<vec4f, HEAD_WIDTH4>;
+var<private> head_key: array<vec4f, HEAD_WIDTH4>;
 var<private> delta_parts: vec4f;
 var<private> query_at: vec2u;
 var<private> o_at: vec2u;
 var<private> do_at: u32;
 var<private> angles_at: u32;
-
-// HEAD_WIDTH4, but unknown to the compiler, which would write out loops over wide heads and take a minute for it.
-fn head_width4() -> u32 { return min(HEAD_WIDTH4, params.width4); }
 
 fn load_angles(c: u32) -> vec4f {
   return angles_TK[angles_at + c];
@@ -52,35 +49,14 @@ fn add_key(key_at: vec2u, lse: f32, delta: f32) {
   let value_at = key_at + vec2u(params.width4, 0u);
   var score_parts = vec4f(0.0);
   var dp_parts = vec4f(0.0);
-  if (HEAD_WIDTH4 == 4u) {
-    let k = mat4x4f(
-      textureLoad(qkv_N3D, key_at),
-      textureLoad(qkv_N3D, key_at + vec2u(1u, 0u)),
-      textureLoad(qkv_N3D, key_at + vec2u(2u, 0u)),
-      textureLoad(qkv_N3D, key_at + vec2u(3u, 0u)),
-    );
-    score_parts = fma(head_query[0], k[0], score_parts);
-    score_parts = fma(head_query[1], k[1], score_parts);
-    score_parts = fma(head_query[2], k[2], score_parts);
-    score_parts = fma(head_query[3], k[3], score_parts);
-    dp_parts = fma(head_doutput[0], textureLoad(qkv_N3D, value_at), dp_parts);
-    dp_parts = fma(head_doutput[1], textureLoad(qkv_N3D, value_at + vec2u(1u, 0u)), dp_parts);
-    dp_parts = fma(head_doutput[2], textureLoad(qkv_N3D, value_at + vec2u(2u, 0u)), dp_parts);
-    dp_parts = fma(head_doutput[3], textureLoad(qkv_N3D, value_at + vec2u(3u, 0u)), dp_parts);
-    let dscore = vec4f(pair_gradient(score_parts, dp_parts, lse, delta).y);
-    head_gradient[0] = fma(dscore, k[0], head_gradient[0]);
-    head_gradient[1] = fma(dscore, k[1], head_gradient[1]);
-    head_gradient[2] = fma(dscore, k[2], head_gradient[2]);
-    head_gradient[3] = fma(dscore, k[3], head_gradient[3]);
-  } else {
-    for (var c = 0u; c < head_width4(); c++) {
-      score_parts = fma(head_query[c], textureLoad(qkv_N3D, key_at + vec2u(c, 0u)), score_parts);
-      dp_parts = fma(head_doutput[c], textureLoad(qkv_N3D, value_at + vec2u(c, 0u)), dp_parts);
-    }
-    let dscore = vec4f(pair_gradient(score_parts, dp_parts, lse, delta).y);
-    for (var c = 0u; c < head_width4(); c++) {
-      head_gradient[c] = fma(dscore, textureLoad(qkv_N3D, key_at + vec2u(c, 0u)), head_gradient[c]);
-    }
+  for (var c = 0u; c < head_width4(); c++) { // unrolled if HEAD_WIDTH4 == 4
+    head_key[c] = textureLoad(qkv_N3D, key_at + vec2u(c, 0u));
+    score_parts = fma(head_query[c], head_key[c], score_parts);
+    dp_parts = fma(head_doutput[c], textureLoad(qkv_N3D, value_at + vec2u(c, 0u)), dp_parts);
+  }
+  let dscore = vec4f(pair_gradient(score_parts, dp_parts, lse, delta).y);
+  for (var c = 0u; c < head_width4(); c++) { // unrolled if HEAD_WIDTH4 == 4
+    head_gradient[c] = fma(dscore, head_key[c], head_gradient[c]);
   }
 }
 
@@ -95,15 +71,8 @@ fn attention_backward_query(@builtin(global_invocation_id) id: vec3u) {
   o_at = operand_row(n, width4) + vec2u(head_column4, 0u);
   do_at = n * width4 + head_column4;
   delta_parts = vec4f(0.0);
-  if (HEAD_WIDTH4 == 4u) {
-    load_head(0u);
-    load_head(1u);
-    load_head(2u);
-    load_head(3u);
-  } else {
-    for (var c = 0u; c < head_width4(); c++) {
-      load_head(c);
-    }
+  for (var c = 0u; c < head_width4(); c++) { // unrolled if HEAD_WIDTH4 == 4
+    load_head(c);
   }
   let delta = sum_of_parts(delta_parts);
   let lse = lse_NH[i];

@@ -13,7 +13,6 @@ struct Params { row_count: u32, width4: u32, head_count: u32, scale: f32, max_po
 @group(0) @binding(4) var o_BD: texture_storage_2d<rgba32float, write>;
 
 override LANES: u32 = 8;
-override HEAD_WIDTH4: u32 = 4;
 var<private> cache_at: u32;
 var<private> query_at: vec2u;
 var<private> output_at: vec2u;

@@ -13,7 +13,6 @@ struct Params { row_count: u32, width4: u32, head_count: u32, scale: f32 }
 @group(0) @binding(4) var<storage, read_write> lse_NH: array<f32>;
 
 override LANES: u32 = 32;
-override HEAD_WIDTH4: u32 = 4;
 var<private> query_at: vec2u;
 var<private> output_at: vec2u;
 var<private> head_column4: u32;

@@ -26,7 +26,6 @@ override LANES: u32 = 8;
 override WIDTH4: u32 = 16;
 override FEED4: u32 = 64;
 override HEADS: u32 = 4;
-override HEAD_WIDTH4: u32 = 4;
 override LAYERS: u32 = 3;
 override VOCAB: u32 = 60;
 // vec4 of one slot in the scratch region: the widest of queries-keys-values, feed-forward and logits.

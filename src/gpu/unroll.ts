@@ -3,7 +3,8 @@
  * lives in memory instead of registers. A loop marked `// unrolled` is written out before compilation.
  */
 
-const LOOP = /for \(var (\w+) = 0u; \1 < (\w+); \1\+\+\) \{ \/\/ unrolled\n/g;
+const LOOP =
+  /for \(var (\w+) = 0u; \1 < (?:(\w+)|\w+\(\)); \1\+\+\) \{ \/\/ unrolled(?: if (\w+) == (\d+))?\n/g;
 const CONSTANT = /^const (\w+) = (\d+)u;/gm;
 
 /**
@@ -39,22 +40,32 @@ function iteration(body: string, options: { readonly name: string; readonly valu
   return `{ ${line.replaceAll(new RegExp(`\\b${options.name}\\b`, "g"), `${options.value}u`)} }`;
 }
 
-function lastLoop(wgsl: string): RegExpExecArray | undefined {
-  return [...wgsl.matchAll(LOOP)].at(-1);
+/** The last loop that is to be written out. */
+function lastLoop(
+  wgsl: string,
+  constants: ReadonlyMap<string, number>,
+): RegExpExecArray | undefined {
+  return [...wgsl.matchAll(LOOP)].findLast(([, , , name = "", only]) =>
+    only === undefined || (constants.get(name) ?? NaN) === Number(only)
+  );
 }
 
 /**
  * Writes out every loop of the form `for (var i = 0u; i < COUNT; i++) { // unrolled`: its body once for each i, with i as a
- * literal. COUNT is a literal or a constant of the text. All iterations stand on the loop's first line, so that line
+ * literal. COUNT is a literal or a constant of the text. A loop marked `// unrolled if COUNT == 4` is one to COUNT, however
+ * its bound is written, and stays a loop where COUNT is another number. All iterations stand on the loop's first line, so that line
  * numbers in errors stay right.
  * @throws {SyntaxError} When COUNT is not known or a loop is never closed.
  */
 export function unrollLoops(wgsl: string): string {
-  const constants = new Map([...wgsl.matchAll(CONSTANT)].map(([, name, value]) => [name, value]));
+  const constants = new Map(
+    Array.from(wgsl.matchAll(CONSTANT), ([, name = "", value]) => [name, Number(value)] as const),
+  );
   // From the last to the first, so that loops in a loop are written out before it.
-  for (let loop = lastLoop(wgsl); loop; loop = lastLoop(wgsl)) {
-    const [head, name = "", bound = ""] = loop;
-    const count = Number(constants.get(bound) ?? /^(\d+)u$/.exec(bound)?.[1]);
+  for (let loop = lastLoop(wgsl, constants); loop; loop = lastLoop(wgsl, constants)) {
+    const [head, name = "", literal = "", condition] = loop;
+    const bound = condition ?? literal;
+    const count = constants.get(bound) ?? Number(/^(\d+)u$/.exec(bound)?.[1]);
     if (!Number.isInteger(count)) {
       throw new SyntaxError(`Cannot unroll a loop to ${bound}: the text has no such constant`);
     }

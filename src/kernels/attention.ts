@@ -79,7 +79,7 @@ export const ATTENTION_FORWARD: KernelSpec = {
   shared: [attention, sumOfParts, GRID],
   params: ATTENTION_PARAMS,
   bindings: [operandInput("qkv_N3D"), input("token_N4"), operandOutput("o_ND"), output("lse_NH")],
-  overrides: ["LANES", "HEAD_WIDTH4"],
+  overrides: ["LANES"],
   iterations: (of) => 2 * headIterations(of) + keyIterations(of, of(LONGEST)),
 };
 
@@ -89,7 +89,7 @@ export const ATTENTION_DECODE: KernelSpec = {
   shared: [attention, sumOfParts],
   params: [...ATTENTION_PARAMS, ["max_positions", "u32"]],
   bindings: [operandInput("qkv_B3D"), input("token_B4"), output("cache"), operandOutput("o_BD")],
-  overrides: ["LANES", "HEAD_WIDTH4"],
+  overrides: ["LANES"],
   iterations: (of) =>
     loop(of("HEAD_WIDTH4")) + 2 * headIterations(of) + keyIterations(of, of("max_positions")),
 };
@@ -109,7 +109,7 @@ export const ATTENTION_BACKWARD_QUERY: KernelSpec = {
     output("delta_NH"),
     operandOutput("dqkv_N3D"),
   ],
-  overrides: ["LANES", "HEAD_WIDTH4"],
+  overrides: ["LANES"],
   iterations: (of) => 3 * headIterations(of) + keyIterations(of, of(LONGEST)),
 };
 
@@ -127,7 +127,7 @@ export const ATTENTION_BACKWARD_KEY_VALUE: KernelSpec = {
     input("angles_TK"),
     operandOutput("dqkv_N3D"),
   ],
-  overrides: ["LANES", "HEAD_WIDTH4"],
+  overrides: ["LANES"],
   iterations: (of) => 3 * headIterations(of) + keyIterations(of, of(LONGEST)),
 };
 
@@ -186,8 +186,8 @@ export function addQkvForward<Size extends RowSize>(
   });
 }
 
-/** The head width is an override, so that a head of 16 compiles to straight code. */
-function headOverrides(shape: AttentionShape): Record<string, number> {
+/** The head width stands in the text, so that a head of 16 is written out: it is TinyAgent's. Other widths keep their loops. */
+function headConstants(shape: AttentionShape): Record<string, number> {
   return { HEAD_WIDTH4: shape.width / shape.headCount / 4 };
 }
 
@@ -215,7 +215,7 @@ export function addAttentionForward<Size extends RowSize>(
   },
 ): void {
   const { shape, maxPositions, ...bindings } = options;
-  plan.add(kernelOf(commands.gpu, ATTENTION_FORWARD, headOverrides(shape)), {
+  plan.add(kernelOf(commands.gpu, ATTENTION_FORWARD, headConstants(shape)), {
     bindings,
     launch: ({ rowCount }) => ({
       params: attentionParams(shape, rowCount),
@@ -240,7 +240,7 @@ export function addAttentionDecode<Size extends RowSize>(
   },
 ): void {
   const { shape, maxPositions, ...bindings } = options;
-  plan.add(kernelOf(commands.gpu, ATTENTION_DECODE, headOverrides(shape)), {
+  plan.add(kernelOf(commands.gpu, ATTENTION_DECODE, headConstants(shape)), {
     bindings,
     launch: ({ rowCount }) => ({
       params: { ...attentionParams(shape, rowCount), max_positions: maxPositions },
@@ -269,7 +269,7 @@ export function addAttentionBackward<Size extends RowSize>(
 ): void {
   const { shape, maxPositions, ...bindings } = options;
   for (const spec of [ATTENTION_BACKWARD_QUERY, ATTENTION_BACKWARD_KEY_VALUE]) {
-    plan.add(kernelOf(commands.gpu, spec, headOverrides(shape)), {
+    plan.add(kernelOf(commands.gpu, spec, headConstants(shape)), {
       bindings,
       launch: ({ rowCount }) => ({
         params: attentionParams(shape, rowCount),

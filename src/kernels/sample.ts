@@ -77,7 +77,6 @@ export const ROLLOUT_DECODE: KernelSpec = {
     "WIDTH4",
     "FEED4",
     "HEADS",
-    "HEAD_WIDTH4",
     "LAYERS",
     "VOCAB",
     "SCRATCH4",

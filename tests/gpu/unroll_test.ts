@@ -25,6 +25,21 @@ Deno.test("unrollLoops() leaves loops alone that are not marked", () => {
   assertEquals(unrollLoops(text), text);
 });
 
+Deno.test("unrollLoops() writes out a loop with a condition for that count alone", () => {
+  const text = (count: number) =>
+    `const WIDTH4 = ${count}u;
+for (var k = 0u; k < width4(); k++) { // unrolled if WIDTH4 == 3
+  for (var c = 0u; c < 2u; c++) { // unrolled
+    sum[c] += x[k];
+  }
+}
+`;
+  const copies = (count: number) => [...unrollLoops(text(count)).matchAll(/x\[(\w+)\]/g)];
+  assertEquals(copies(3).map(([, k]) => k), ["0u", "0u", "1u", "1u", "2u", "2u"]);
+  assertEquals(copies(2).map(([, k]) => k), ["k", "k"]);
+  assertEquals(copies(4).map(([, k]) => k), ["k", "k"]);
+});
+
 Deno.test("unrollLoops() refuses a bound that is no constant and a loop that never closes", () => {
   const loop = (bound: string, end: string) =>
     `for (var k = 0u; k < ${bound}; k++) { // unrolled\n  sum += x[k];\n${end}`;
