@@ -89,7 +89,15 @@ export {
   toTensors,
   writeParameters,
 } from "./src/model/parameters.ts";
-export { type KeptRows, type KeptStep, Learner, type LearnerOptions } from "./src/model/learner.ts";
+export { Learner, type LearnerOptions } from "./src/model/learner.ts";
+export {
+  type Gradient,
+  type KeptRows,
+  type KeptStep,
+  type LoadedBatch,
+  type RecordedStep,
+  type ScoredBatch,
+} from "./src/model/learner_batch.ts";
 export { type BatchInputs, type LearnerBatch } from "./src/model/batch_inputs.ts";
 export { type ForwardSize } from "./src/model/tiny_agent.ts";
 export { type ScoredSize } from "./src/kernels/scored_rows.ts";
@@ -100,10 +108,7 @@ export {
 } from "./src/model/workspace.ts";
 export { type LogprobSize } from "./src/kernels/logprob.ts";
 export { type LossArguments } from "./src/kernels/policy_loss.ts";
-export {
-  type AdamArguments,
-  type NotFinite as NotFiniteGradient,
-} from "./src/kernels/clip_adam.ts";
+export { type AdamArguments, type RefusedEntry } from "./src/kernels/clip_adam.ts";
 export { type RowSize } from "./src/kernels/operands.ts";
 
 // The gym, and environments of your own.
@@ -183,8 +188,10 @@ export {
   type Algorithm,
 } from "./src/rl/algorithms.ts";
 export {
+  KL_KINDS,
   type KlKind,
   type PolicyLossOptions,
+  SURROGATE_KINDS,
   type SurrogateKind,
 } from "./src/equations/policy_loss.ts";
 export { type PolicyStatistics } from "./src/equations/policy_statistics.ts";

@@ -109,12 +109,9 @@ function updateOnly(
   return {
     measure: async () => {
       const startMs = performance.now();
-      learner.load(batch, { objective_N4 });
-      learner.forward();
-      learner.keepRows();
-      learner.backward({ loss: LOSS });
-      learner.step(1, ADAM);
-      learner.keepStep();
+      const scored = learner.load(batch, { objective_N4 }).forward();
+      scored.keepRows();
+      scored.backward({ loss: LOSS }).step(1, ADAM).keep();
       await learner.collect();
       return { ms: performance.now() - startMs, flops };
     },

@@ -103,11 +103,11 @@ const SAMPLES = 5;
  */
 export async function timeKernel(timer: Timer, kernelCase: KernelCase): Promise<KernelTiming> {
   const { kernel, shape, calls, flops, bytes, record } = kernelCase;
-  const onceUs = await timeOnDevice(timer, () => record(1));
+  const { us: onceUs } = await timeOnDevice(timer, () => record(1));
   const repeats = Math.min(MAX_REPEATS, Math.max(1, Math.ceil(SAMPLE_US / onceUs)));
   const samplesUs: number[] = [];
   for (let i = 0; i < SAMPLES; i++) {
-    samplesUs.push(await timeOnDevice(timer, () => record(repeats)) / repeats);
+    samplesUs.push((await timeOnDevice(timer, () => record(repeats))).us / repeats);
   }
   const timeUs = median(samplesUs);
   const rate = (work: number) => work === 0 ? null : work / timeUs / 1000;

@@ -89,10 +89,13 @@ async function timeUpdate(
     // Rows of (advantage, weight, mean weight, old log-prob): only which have a weight changes the cost.
     const objective_N4 = new Float32Array(4 * packed.rowCount);
     weight_N.forEach((weight, n) => objective_N4.set([1, weight, weight, 0], 4 * n));
-    learner.load(packed, { objective_N4 });
-    forwardUs += await timeOnDevice(timer, () => learner.forward(config.temperature));
-    backwardUs += await timeOnDevice(timer, () => learner.backward({ loss }));
-    optimizerUs += await timeOnDevice(timer, () => learner.step(config.maxGradNorm, adam));
+    const loaded = learner.load(packed, { objective_N4 });
+    const forward = await timeOnDevice(timer, () => loaded.forward(config.temperature));
+    const backward = await timeOnDevice(timer, () => forward.result.backward({ loss }));
+    const step = await timeOnDevice(timer, () => backward.result.step(config.maxGradNorm, adam));
+    forwardUs += forward.us;
+    backwardUs += backward.us;
+    optimizerUs += step.us;
     await learner.collect();
   }
   return {

@@ -267,13 +267,15 @@ export class Commands {
    * Records work in a pass of its own, with the device's time at its begin and end.
    * @param timestamps Receives the two queries as u64; a buffer of its own with usage QUERY_RESOLVE.
    * @param record Replays plans; it must not submit or read, and a copy ends the pass.
+   * @returns What `record` returned.
    */
-  timedPass(querySet: GPUQuerySet, timestamps: Tensor, record: () => void): void {
+  timedPass<T>(querySet: GPUQuerySet, timestamps: Tensor, record: () => T): T {
     this.#pass = this.#openEncoder().beginComputePass({
       timestampWrites: { querySet, beginningOfPassWriteIndex: 0, endOfPassWriteIndex: 1 },
     });
-    record();
+    const result = record();
     this.#openEncoder().resolveQuerySet(querySet, 0, 2, timestamps.buffer, timestamps.offsetBytes);
+    return result;
   }
 
   /** Submits what was recorded; without any, does nothing. */

@@ -19,14 +19,14 @@ export interface Timer {
 }
 
 /** Ticks of the device when a pass around `record` begins and when it ends. */
-async function ticksAround(
+async function ticksAround<T>(
   { commands, querySet, timestamps }: Omit<Timer, "tickNs">,
-  record: () => void,
-): Promise<readonly [bigint, bigint]> {
-  commands.timedPass(querySet, timestamps, record);
+  record: () => T,
+): Promise<{ readonly begin: bigint; readonly end: bigint; readonly result: T }> {
+  const result = commands.timedPass(querySet, timestamps, record);
   const [bytes] = await commands.read([{ tensor: timestamps, sizeBytes: TIMESTAMP_BYTES }]);
   const [begin = 0n, end = 0n] = new BigUint64Array(bytes ?? new ArrayBuffer(0));
-  return [begin, end];
+  return { begin, end, result };
 }
 
 /**
@@ -56,12 +56,20 @@ export async function createTimer(commands: Commands): Promise<Timer> {
     timestamps: { label: "timestamps", buffer, offsetBytes: 0, sizeBytes: TIMESTAMP_BYTES },
   };
   const startMs = performance.now();
-  const [first] = await ticksAround(parts, () => {});
+  const { begin: first } = await ticksAround(parts, () => {});
   await new Promise((resolve) => setTimeout(resolve, CALIBRATION_MS));
   const passedMs = performance.now() - startMs;
-  const [second] = await ticksAround(parts, () => {});
+  const { begin: second } = await ticksAround(parts, () => {});
   const measuredNs = passedMs * 1e6 / Number(second - first);
   return { ...parts, tickNs: Math.abs(measuredNs - 1) < 0.2 ? 1 : measuredNs };
+}
+
+/** Work that was timed on the device. */
+export interface DeviceTiming<T> {
+  /** What the recording handed back. */
+  readonly result: T;
+  /** Microseconds from the begin to the end of the pass. */
+  readonly us: number;
 }
 
 /**
@@ -69,10 +77,13 @@ export async function createTimer(commands: Commands): Promise<Timer> {
  *
  * @param timer The clock.
  * @param record Replays plans; it must not submit or read, and a copy ends what is timed.
- * @returns Microseconds from the begin to the end of the pass.
+ * @returns The time of the pass, and what `record` returned.
  * @throws {DeviceLostError} When the device is gone; {Error} with the kernel's label when a command failed.
  */
-export async function timeOnDevice(timer: Timer, record: () => void): Promise<number> {
-  const [begin, end] = await ticksAround(timer, record);
-  return Number(end - begin) * timer.tickNs / 1000;
+export async function timeOnDevice<T>(
+  timer: Timer,
+  record: () => T,
+): Promise<DeviceTiming<T>> {
+  const { begin, end, result } = await ticksAround(timer, record);
+  return { result, us: Number(end - begin) * timer.tickNs / 1000 };
 }

@@ -225,7 +225,7 @@ export function addClipAdam<Size extends AdamArguments>(
 }
 
 /** The first entry of a gradient that is not finite. */
-export interface NotFinite {
+export interface RefusedEntry {
   /** Its place in the flat gradient. */
   readonly index: number;
   /** NaN, or an infinity of unknown sign. */
@@ -233,7 +233,7 @@ export interface NotFinite {
 }
 
 /** Reads `refused` of {@linkcode addClipAdam}; undefined where no step was refused or every entry is finite. */
-export function firstNotFinite(refused: Uint32Array): NotFinite | undefined {
+export function firstNotFinite(refused: Uint32Array): RefusedEntry | undefined {
   const at = refused.findIndex((bits) => (bits & 15) !== 0);
   if (at < 0) return undefined;
   const bits = refused[at] ?? 0;

@@ -88,11 +88,8 @@ export class EpisodeGradients {
     for (const [b, { ids }] of trajectories.entries()) {
       const packed = packEpisodes([ids], { vocabSize });
       const row_C = gridRows(weight_BC, [b], columnCount).subarray(0, packed.columnCount);
-      learner.load(packed, { objective_N4: scoreObjective(packed, row_C) });
-      learner.forward();
-      learner.backward({ loss: SCORE_LOSS });
-      learner.norm(Infinity);
-      learner.keepStep();
+      learner.load(packed, { objective_N4: scoreObjective(packed, row_C) })
+        .forward().backward({ loss: SCORE_LOSS }).norm(Infinity).keep();
       if (learner.room > 0 && b < trajectories.length - 1) continue;
       const { steps } = await learner.collect();
       norms.push(...steps.map(({ gradNorm }) => gradNorm));

@@ -44,7 +44,7 @@ export async function rowGradients(
     maxPositions: largest(packed.length_B),
   });
   const shape = { episodeCount, columnCount };
-  learner.load(packed, {
+  const loaded = learner.load(packed, {
     objective_N4: objectiveRows(packed, {
       advantage_B: rewards_B,
       weight_BC: aggregationWeights(policyMask_BC, { ...shape, mode: "seq_mean_token_sum" }),
@@ -53,8 +53,7 @@ export async function rowGradients(
     // All rows, those without a weight too: which of them receive a gradient is the question.
     row_R: allRows(rowCount),
   });
-  learner.forward();
-  learner.backward({ loss: SCORE_LOSS });
+  loaded.forward().backward({ loss: SCORE_LOSS });
   const { vocabSize, width } = TINY_AGENT;
   const norms = async (operand: typeof learner.gradients.dz_RC, options: {
     readonly width: number;

@@ -5,8 +5,7 @@
  */
 import type { Commands, Plan, ReadRequest } from "../gpu/commands.ts";
 import { createTensor, destroy, type Tensor } from "../gpu/tensor.ts";
-import { type AdamArguments, firstNotFinite, type NotFinite } from "../kernels/clip_adam.ts";
-import type { LossArguments } from "../kernels/policy_loss.ts";
+import { firstNotFinite, type RefusedEntry } from "../kernels/clip_adam.ts";
 import {
   allRows,
   type BatchInputs,
@@ -17,6 +16,14 @@ import {
   weightedRows,
   writeBatch,
 } from "./batch_inputs.ts";
+import type {
+  Gradient,
+  KeptRows,
+  KeptStep,
+  LoadedBatch,
+  RecordedStep,
+  ScoredBatch,
+} from "./learner_batch.ts";
 import { type LearnerPlans, learnerPlans } from "./learner_plans.ts";
 import { createFlat, type Parameters } from "./parameters.ts";
 import { forwardPlan, type ForwardSize } from "./tiny_agent.ts";
@@ -27,22 +34,6 @@ import {
   type GradientWorkspace,
   type Workspace,
 } from "./workspace.ts";
-
-/** Results of one kept forward, per packed row; 0 in rows that were not scored. */
-export interface KeptRows {
-  /** (log-prob, entropy, lse, 0) per row, f32. */
-  readonly result_N4: Float32Array;
-  /** The same of the reference model; empty where it was not kept. */
-  readonly reference_N4: Float32Array;
-}
-
-/** Results of one kept optimizer step. */
-export interface KeptStep {
-  /** Gradient norm before clipping; not finite where the step was refused. */
-  readonly gradNorm: number;
-  /** The clip factor; 0 where the step was refused. */
-  readonly clipFactor: number;
-}
 
 /** A wait that nobody notices; the readbacks that it costs, of 0.3 ms each, do not show beside it. */
 const MAX_WAIT_MS = 100;
@@ -59,10 +50,19 @@ export interface LearnerOptions {
 
 const CLIP_BYTES = 8;
 
+/** The rows of a batch and what is known of its forwards. */
+interface Rows {
+  readonly rowCount: number;
+  /** The scored rows. */
+  readonly row_R: Uint32Array<ArrayBuffer>;
+  /** True once a frozen model has scored them. */
+  withReference: boolean;
+}
+
 /**
  * A model that is scored and trained: weights, Adam's moments, activations and gradients, and the passes over them. An update
- * is `load`, `forward`, `backward` and `step`; `keepRows` and `keepStep` say what of it `collect` reads back, which submits it
- * all at once. Make one per model; `destroy` frees its memory.
+ * is `load(batch).forward().backward({ loss }).step(maxNorm, adam)`; `keepRows` of the forward and `keep` of the step say what
+ * of it `collect` reads back, which submits it all at once. Make one per model; `destroy` frees its memory.
  */
 export class Learner {
   /** The recorder of its work. */
@@ -82,16 +82,12 @@ export class Learner {
     readonly reference: Tensor;
     readonly clip: Tensor;
   }[];
-  #batch: { readonly rowCount: number; readonly row_R: Uint32Array<ArrayBuffer> } = {
-    rowCount: 0,
-    row_R: new Uint32Array(),
-  };
+  /** What the next call belongs to: a batch is worked on from load to backward before another one. */
+  #stage: LoadedBatch | ScoredBatch | undefined;
+  #gradient: Gradient | undefined;
+  #step: RecordedStep | undefined;
   #usedUploads = 0;
-  #keptRows: {
-    readonly rowCount: number;
-    readonly row_R: Uint32Array;
-    readonly withReference: boolean;
-  }[] = [];
+  #keptRows: Readonly<Rows>[] = [];
   #keptSteps = 0;
   #queueLimit: number;
 
@@ -146,7 +142,7 @@ export class Learner {
   }
 
   /**
-   * Makes a batch the current one.
+   * Makes a batch the current one; what was loaded before is gone.
    * @param options.objective_N4 (advantage, weight, mean weight, old log-prob) per row; needed for a loss only.
    * @param options.row_R The rows to score, ascending, at least one; by default those with a weight in the objective, and
    * all without one. No other row has a log-prob or a part in the loss.
@@ -158,7 +154,7 @@ export class Learner {
       readonly objective_N4?: Float32Array | undefined;
       readonly row_R?: Uint32Array<ArrayBuffer>;
     } = {},
-  ): void {
+  ): LoadedBatch {
     const { commands, workspace } = this;
     const { rowCount } = batch;
     if (rowCount > workspace.capacity) {
@@ -181,56 +177,85 @@ export class Learner {
     const row_R = options.row_R ?? (objective_N4 ? weightedRows(objective_N4) : allRows(rowCount));
     writeBatch(commands, upload, { batch, row_R, objective_N4 });
     commands.copy({ tensor: upload.all, sizeBytes: upload.all.sizeBytes }, workspace.inputs.all);
-    this.#batch = { rowCount, row_R };
+    return this.#loaded({ rowCount, row_R, withReference: false });
   }
 
-  get #size() {
-    const { rowCount, row_R } = this.#batch;
-    return { rowCount, scoredCount: row_R.length };
+  #requireStage(stage: LoadedBatch | ScoredBatch, method: string): void {
+    if (stage === this.#stage) return;
+    throw new RangeError(
+      `Cannot record ${method}: the batch is no longer the learner's current one; load it again`,
+    );
   }
 
-  /** Records the forward of the current batch. @param temperature Divides the logits; above 0. */
-  forward(temperature = 1): void {
-    this.commands.replay(this.#plans.forward, { ...this.#size, temperature });
+  #loaded(rows: Rows): LoadedBatch {
+    const { commands, workspace: { reference_R4 } } = this;
+    const { rowCount, row_R } = rows;
+    const loaded: LoadedBatch = {
+      reference: (plan, temperature = 1) => {
+        this.#requireStage(loaded, "reference");
+        commands.replay(plan, { rowCount, scoredCount: row_R.length, temperature });
+        rows.withReference = true;
+      },
+      loadReference: (logp_N) => {
+        this.#requireStage(loaded, "loadReference");
+        const logp_R4 = new Float32Array(4 * row_R.length);
+        row_R.forEach((row, place) => logp_R4[4 * place] = logp_N[row] ?? 0);
+        commands.submit();
+        commands.write(reference_R4, logp_R4);
+      },
+      forward: (temperature = 1) => {
+        this.#requireStage(loaded, "forward");
+        commands.replay(this.#plans.forward, { rowCount, scoredCount: row_R.length, temperature });
+        return this.#scored(rows, temperature);
+      },
+    };
+    this.#stage = loaded;
+    return loaded;
   }
 
-  /** Records a frozen model's forward of the current batch; call it before `forward`, which it would overwrite. */
-  reference(plan: Plan<ForwardSize>, temperature = 1): void {
-    this.commands.replay(plan, { ...this.#size, temperature });
+  #scored(rows: Rows, temperature: number): ScoredBatch {
+    const size = { rowCount: rows.rowCount, scoredCount: rows.row_R.length };
+    const scored: ScoredBatch = {
+      keepRows: () => {
+        this.#requireStage(scored, "keepRows");
+        this.#keepRows(rows);
+      },
+      backward: ({ loss, onto }) => {
+        this.#requireStage(scored, "backward");
+        if (onto) this.#requireGradient(onto, "backward");
+        this.commands.replay(this.#plans.loss, { ...size, loss });
+        const accumulate = onto !== undefined;
+        this.commands.replay(this.#plans.backward, { ...size, temperature, accumulate });
+        return this.#gradient = onto ?? this.#newGradient();
+      },
+    };
+    this.#stage = scored;
+    return scored;
   }
 
-  /** Uploads reference log-probs instead of computing them. @param logp_N One per row. */
-  loadReference(logp_N: Float32Array): void {
-    const { row_R } = this.#batch;
-    const reference_R4 = new Float32Array(4 * row_R.length);
-    row_R.forEach((row, place) => reference_R4[4 * place] = logp_N[row] ?? 0);
-    this.commands.submit();
-    this.commands.write(this.workspace.reference_R4, reference_R4);
+  #requireGradient(gradient: Gradient, method: string): void {
+    if (gradient === this.#gradient) return;
+    throw new RangeError(
+      `Cannot record ${method}: the gradient was replaced by that of a later backward`,
+    );
   }
 
-  /** Records loss and backward of the current batch after its `forward`; `accumulate` adds to the gradient. */
-  backward(
-    options: {
-      readonly loss: LossArguments["loss"];
-      readonly temperature?: number;
-      readonly accumulate?: boolean;
-    },
-  ): void {
-    const { loss, temperature = 1, accumulate = false } = options;
-    this.commands.replay(this.#plans.loss, { ...this.#size, loss });
-    this.commands.replay(this.#plans.backward, { ...this.#size, temperature, accumulate });
-  }
-
-  /** Records the gradient norm, without a step. */
-  norm(maxNorm: number): void {
-    this.commands.replay(this.#plans.norm, { maxNorm });
-  }
-
-  /** Records norm, clip and one Adam step. A gradient that is not finite changes nothing. */
-  step(maxNorm: number, adam: AdamArguments["adam"]): void {
-    this.norm(maxNorm);
-    this.commands.replay(this.#plans.adam, { adam });
-    this.commands.refreshOperand(this.parameters.operand, this.parameters.flat);
+  #newGradient(): Gradient {
+    const gradient: Gradient = {
+      norm: (maxNorm) => {
+        this.#requireGradient(gradient, "norm");
+        this.commands.replay(this.#plans.norm, { maxNorm });
+        const recorded: RecordedStep = { keep: () => this.#keepStep(recorded) };
+        return this.#step = recorded;
+      },
+      step: (maxNorm, adam) => {
+        const recorded = gradient.norm(maxNorm);
+        this.commands.replay(this.#plans.adam, { adam });
+        this.commands.refreshOperand(this.parameters.operand, this.parameters.flat);
+        return recorded;
+      },
+    };
+    return gradient;
   }
 
   /** Batches whose results are to come, kept or not yet. */
@@ -243,25 +268,22 @@ export class Learner {
     return Math.max(0, this.#queueLimit - this.#queued);
   }
 
-  /**
-   * Keeps the current forward's results for `collect`, and the reference's when `withReference` is set.
-   * @throws {RangeError} When there is no room left.
-   */
-  keepRows(options: { readonly withReference?: boolean } = {}): void {
+  #keepRows(rows: Rows): void {
     const kept = this.#kept[this.#keptRows.length];
     if (!kept) {
       throw new RangeError(`Cannot keep more than ${this.#kept.length} results: collect first`);
     }
-    const { withReference = false } = options;
-    const sizeBytes = this.#batch.row_R.length * 16;
+    const sizeBytes = rows.row_R.length * 16;
     const { result_R4, reference_R4 } = this.workspace;
     this.commands.copy({ tensor: result_R4, sizeBytes }, kept.rows);
-    if (withReference) this.commands.copy({ tensor: reference_R4, sizeBytes }, kept.reference);
-    this.#keptRows.push({ ...this.#batch, withReference });
+    if (rows.withReference) this.commands.copy({ tensor: reference_R4, sizeBytes }, kept.reference);
+    this.#keptRows.push(rows);
   }
 
-  /** Keeps the current gradient norm and clip factor for `collect`. */
-  keepStep(): void {
+  #keepStep(recorded: RecordedStep): void {
+    if (recorded !== this.#step) {
+      throw new RangeError("Cannot keep a step: another one was recorded since; keep it first");
+    }
     const kept = this.#kept[this.#keptSteps];
     if (!kept) {
       throw new RangeError(`Cannot keep more than ${this.#kept.length} steps: collect first`);
@@ -319,7 +341,7 @@ export class Learner {
    * The first entry that was not finite in the gradient of the first step that was refused since the last call; undefined
    * where none was, or where only the sum of squares overflowed.
    */
-  async takeRefused(): Promise<NotFinite | undefined> {
+  async takeRefused(): Promise<RefusedEntry | undefined> {
     const { parameterCount } = this.parameters.layout;
     const sizeBytes = 4 * Math.ceil(parameterCount / 4);
     const { refused } = this.gradients;

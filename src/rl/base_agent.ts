@@ -163,10 +163,8 @@ export async function cloneBehaviour(
       () => demonstrations[random.integer(demonstrations.length)] ?? { ids: [], owners: [] },
     );
     const batch = packEpisodes(chosen.map(({ ids }) => ids), { vocabSize: TINY_AGENT.vocabSize });
-    learner.load(batch, { objective_N4: cloningObjective(chosen) });
-    learner.forward();
-    learner.backward({ loss });
-    learner.step(Infinity, {
+    const loaded = learner.load(batch, { objective_N4: cloningObjective(chosen) });
+    loaded.forward().backward({ loss }).step(Infinity, {
       learningRate: CLONING.lr,
       beta1: 0.9,
       beta2: 0.999,

@@ -1,5 +1,6 @@
 /** The gradient of a loss over a batch of any size, accumulated piece by piece, and the loss from the same forward passes. */
 import type { Learner } from "../model/learner.ts";
+import type { Gradient } from "../model/learner_batch.ts";
 import { ADAM_BETA1, ADAM_BETA2, ADAM_EPS } from "../equations/adam.ts";
 import { policyLoss, type PolicyLossOptions } from "../equations/policy_loss.ts";
 import { type PackedBatch, packEpisodes } from "../rollout/batch.ts";
@@ -51,9 +52,18 @@ export async function accumulateGradient(
   learner: Learner,
   task: GradientTask,
 ): Promise<GradientResult> {
+  const { loss, gradNorm } = await recordGradient(learner, task);
+  return { loss, gradNorm };
+}
+
+async function recordGradient(
+  learner: Learner,
+  task: GradientTask,
+): Promise<GradientResult & { readonly gradient: Gradient | undefined }> {
   const { batch, terms } = task;
   const { workspace, parameters: { config: { vocabSize } } } = learner;
   const ranges = splitEpisodes(batch.length_B, workspace.capacity);
+  let gradient: Gradient | undefined;
   let loss = 0;
   let gradNorm = NaN;
   for (const [i, { begin, end, rowCount }] of ranges.entries()) {
@@ -61,24 +71,20 @@ export async function accumulateGradient(
     const objective_N4 = task.objective_N4.slice(4 * first, 4 * (first + rowCount));
     const refLogp_N = task.refLogp_N?.subarray(first, first + rowCount);
     const isWhole = ranges.length === 1;
-    learner.load(
+    const loaded = learner.load(
       isWhole ? batch : packEpisodes(episodesOf(batch, begin, end), { vocabSize }),
       { objective_N4 },
     );
-    if (refLogp_N) learner.loadReference(refLogp_N);
-    learner.forward();
-    learner.keepRows();
-    learner.backward({ loss: terms, accumulate: i > 0 });
-    const isLast = i === ranges.length - 1;
-    if (isLast) {
-      learner.norm(Infinity);
-      learner.keepStep();
-    }
+    if (refLogp_N) loaded.loadReference(refLogp_N);
+    const scored = loaded.forward();
+    scored.keepRows();
+    gradient = scored.backward({ loss: terms, onto: gradient });
+    if (i === ranges.length - 1) gradient.norm(Infinity).keep();
     const { rows: [kept], steps: [step] } = await learner.collect();
     loss += policyLoss(lossTokens({ ...kept, objective_N4, refLogp_N }), terms).loss;
     gradNorm = step?.gradNorm ?? NaN;
   }
-  return { loss, gradNorm };
+  return { loss, gradNorm, gradient };
 }
 
 /** How {@linkcode takeAdamSteps} moves the weights. */
@@ -108,10 +114,10 @@ export async function takeAdamSteps(
   learner.clearMoments();
   const results: GradientResult[] = [];
   for (let step = 1; step <= stepCount; step++) {
-    const result = await accumulateGradient(learner, task);
-    results.push(result);
-    if (!Number.isFinite(result.gradNorm)) break;
-    learner.step(maxNorm, {
+    const { loss, gradNorm, gradient } = await recordGradient(learner, task);
+    results.push({ loss, gradNorm });
+    if (!Number.isFinite(gradNorm)) break;
+    gradient?.step(maxNorm, {
       learningRate,
       beta1: ADAM_BETA1,
       beta2: ADAM_BETA2,

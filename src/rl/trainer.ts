@@ -6,7 +6,8 @@ import { bugFixSpec } from "../gym/bugfix.ts";
 import type { CompiledGym } from "../gym/compiled.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
 import type { ForwardSize } from "../model/tiny_agent.ts";
-import { type KeptRows, Learner } from "../model/learner.ts";
+import { Learner } from "../model/learner.ts";
+import type { KeptRows, LoadedBatch } from "../model/learner_batch.ts";
 import {
   createParameters,
   destroyParameters,
@@ -206,7 +207,7 @@ export class Trainer {
   /** Numbers [B, C] that `record` keeps of a batch and `choose` takes from it, in pieces that the learner holds. */
   async #scoreBatch(
     batch: TrainBatch,
-    record: () => void,
+    record: (loaded: LoadedBatch) => void,
     choose: (kept: KeptRows) => Float32Array,
   ): Promise<Float32Array> {
     const { learner } = this;
@@ -216,8 +217,7 @@ export class Trainer {
     for (const { begin, end } of ranges) {
       const ids_B = trajectories.slice(begin, end).map(({ ids }) => ids);
       const { vocabSize } = learner.parameters.config;
-      learner.load(ranges.length === 1 ? packed : packEpisodes(ids_B, { vocabSize }));
-      record();
+      record(learner.load(ranges.length === 1 ? packed : packEpisodes(ids_B, { vocabSize })));
       const { rows: [kept] } = await learner.collect();
       const rows_N4 = kept ? choose(kept) : new Float32Array();
       values_N.set(rows_N4.filter((_, i) => i % 4 === 0), packed.firstRow_B[begin]);
@@ -227,10 +227,7 @@ export class Trainer {
 
   /** Log-probs [B, C] of a batch under the current weights, at the configured or the given temperature. */
   async recompute(batch: TrainBatch, temperature = this.config.temperature): Promise<Float32Array> {
-    const record = () => {
-      this.learner.forward(temperature);
-      this.learner.keepRows();
-    };
+    const record = (loaded: LoadedBatch) => loaded.forward(temperature).keepRows();
     return await this.#scoreBatch(batch, record, ({ result_N4 }) => result_N4);
   }
 
@@ -254,9 +251,10 @@ export class Trainer {
   async referenceLogp(batch: TrainBatch): Promise<Float32Array | undefined> {
     const plan = await this.#referencePlan();
     if (!plan) return undefined;
-    const record = () => {
-      this.learner.reference(plan, this.config.temperature);
-      this.learner.keepRows({ withReference: true });
+    const { temperature } = this.config;
+    const record = (loaded: LoadedBatch) => {
+      loaded.reference(plan, temperature);
+      loaded.forward(temperature).keepRows();
     };
     return await this.#scoreBatch(batch, record, ({ reference_N4 }) => reference_N4);
   }

@@ -2,7 +2,8 @@
 import { largest } from "../core/statistics.ts";
 import type { Plan } from "../gpu/commands.ts";
 import type { ForwardSize } from "../model/tiny_agent.ts";
-import type { KeptRows, KeptStep, Learner } from "../model/learner.ts";
+import type { Learner } from "../model/learner.ts";
+import type { Gradient, KeptRows, KeptStep } from "../model/learner_batch.ts";
 import { packEpisodes } from "../rollout/batch.ts";
 import { splitEpisodes } from "../rollout/score.ts";
 import type { TrainConfig } from "./config.ts";
@@ -65,13 +66,14 @@ export class UpdateRun {
     const { stages, config, learner, batch, mask_BC, isSkipped } = this.#options;
     const { columnCount } = batch.packed;
     const parts = stages.accumulate(episodes, { config, mask_BC, columnCount });
-    for (const [i, part] of parts.flatMap((part) => this.#pieces(part)).entries()) {
+    let gradient: Gradient | undefined;
+    for (const part of parts.flatMap((part) => this.#pieces(part))) {
       if (learner.room === 0) await this.collect();
-      this.#recordPart(part, { oldLogp_BC, accumulate: i > 0 });
+      gradient = this.#recordPart(part, { oldLogp_BC, onto: gradient });
     }
-    if (isSkipped) learner.norm(config.maxGradNorm);
-    else learner.step(config.maxGradNorm, this.#adam());
-    learner.keepStep();
+    if (!gradient) throw new RangeError("Cannot update: a minibatch has no part with an episode");
+    const { maxGradNorm } = config;
+    (isSkipped ? gradient.norm(maxGradNorm) : gradient.step(maxGradNorm, this.#adam())).keep();
     this.#minibatches++;
   }
 
@@ -98,8 +100,8 @@ export class UpdateRun {
 
   #recordPart(
     part: Part,
-    options: { readonly oldLogp_BC: Float32Array; readonly accumulate: boolean },
-  ): void {
+    options: { readonly oldLogp_BC: Float32Array; readonly onto: Gradient | undefined },
+  ): Gradient {
     const { stages, config, learner, advantage_B, reference } = this.#options;
     const { packed, trajectories } = this.#options.batch;
     const { columnCount } = packed;
@@ -116,16 +118,12 @@ export class UpdateRun {
       oldLogp_BC: gridRows(options.oldLogp_BC, part.episodes, columnCount),
     });
     const { temperature } = config;
-    learner.load(rows, { objective_N4 });
-    if (reference) learner.reference(reference, temperature);
-    learner.forward(temperature);
-    learner.keepRows({ withReference: reference !== undefined });
-    learner.backward({
-      loss: stages.lossTerms(config),
-      temperature,
-      accumulate: options.accumulate,
-    });
+    const loaded = learner.load(rows, { objective_N4 });
+    if (reference) loaded.reference(reference, temperature);
+    const scored = loaded.forward(temperature);
+    scored.keepRows();
     this.#parts.push({ part, objective_N4, minibatch: this.#minibatches });
+    return scored.backward({ loss: stages.lossTerms(config), onto: options.onto });
   }
 
   /** Collects what is left and computes the statistics. */

@@ -1,5 +1,5 @@
 /** What an update did: the statistics of every minibatch, from its own forward before its step. */
-import type { KeptRows, KeptStep } from "../model/learner.ts";
+import type { KeptRows, KeptStep } from "../model/learner_batch.ts";
 import type { PolicyLossOptions, PolicyLossTokens } from "../equations/policy_loss.ts";
 import { type PolicyStatistics, policyStatistics } from "../equations/policy_statistics.ts";
 import { lossTokens } from "./objective.ts";

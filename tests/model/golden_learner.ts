@@ -3,6 +3,7 @@ import { Commands } from "../../src/gpu/commands.ts";
 import type { Gpu } from "../../src/gpu/device.ts";
 import { TINY_AGENT } from "../../src/model/config.ts";
 import { Learner } from "../../src/model/learner.ts";
+import type { Gradient } from "../../src/model/learner_batch.ts";
 import {
   createParameters,
   destroyParameters,
@@ -76,10 +77,11 @@ export const GOLDEN_SIZES = {
   maxPositions: GOLDEN_ROWS.columnCount,
 };
 
-/** Records one golden update: forward, loss and backward of `task`. */
-export function recordGradient(learner: Learner, task: GradientTask): void {
-  learner.load(task.batch, { objective_N4: task.objective_N4 });
-  if (task.refLogp_N) learner.loadReference(task.refLogp_N);
-  learner.forward();
-  learner.backward({ loss: task.terms });
+/** Records one golden update: forward, loss and backward of `task`, which is added `onto` a gradient where one is given. */
+export function recordGradient(learner: Learner, task: GradientTask, onto?: Gradient): Gradient {
+  const loaded = learner.load(task.batch, { objective_N4: task.objective_N4 });
+  if (task.refLogp_N) loaded.loadReference(task.refLogp_N);
+  const scored = loaded.forward();
+  scored.keepRows();
+  return scored.backward({ loss: task.terms, onto });
 }

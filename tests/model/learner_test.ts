@@ -33,9 +33,7 @@ import {
 const { vocabSize } = TINY_AGENT;
 
 async function resultRows(learner: Learner, batch: PackedBatch, temperature: number) {
-  learner.load(batch);
-  learner.forward(temperature);
-  learner.keepRows();
+  learner.load(batch).forward(temperature).keepRows();
   const { rows: [kept] } = await learner.collect();
   return kept!.result_N4;
 }
@@ -82,8 +80,7 @@ async function hashAfterTenSteps(memory: OperandMemory): Promise<string> {
   return await withLearner(await testGpu(memory), GOLDEN_SIZES, async (learner, parameters) => {
     learner.clearMoments();
     for (let step = 1; step <= 10; step++) {
-      recordGradient(learner, goldenTask("ppo_k3_entropy"));
-      learner.step(1, { ...GOLDEN_ADAM, step });
+      recordGradient(learner, goldenTask("ppo_k3_entropy")).step(1, { ...GOLDEN_ADAM, step });
       await learner.collect();
     }
     return await hashWeights(await readParameters(learner.commands, parameters));
@@ -109,11 +106,12 @@ function part(task: GradientTask, begin: number, end: number): GradientTask {
   };
 }
 
-gpuTest("Learner.backward() accumulates two halves to the gradient of the whole", async () => {
+gpuTest("ScoredBatch.backward() accumulates two halves to the gradient of the whole", async () => {
   const task = goldenTask("ppo_k3_entropy");
   await withLearner(await testGpu(), GOLDEN_SIZES, async (learner) => {
     recordGradient(learner, task);
     const whole = await learner.readGradient();
+    await learner.collect();
     // What is added up: the gradients of the episodes, whose sizes the rounding follows.
     let sizes = 0;
     for (let b = 0; b < task.batch.episodeCount; b++) {
@@ -121,12 +119,8 @@ gpuTest("Learner.backward() accumulates two halves to the gradient of the whole"
       sizes += globalNorm(await learner.readGradient());
       await learner.collect();
     }
-    recordGradient(learner, part(task, 0, 16));
-    const second = part(task, 16, 32);
-    learner.load(second.batch, { objective_N4: second.objective_N4 });
-    learner.loadReference(second.refLogp_N!);
-    learner.forward();
-    learner.backward({ loss: task.terms, accumulate: true });
+    const first = recordGradient(learner, part(task, 0, 16));
+    recordGradient(learner, part(task, 16, 32), first);
     const halves = await learner.readGradient();
     const error = globalNorm(halves.map((g, w) => g - whole[w]!));
     // Each entry adds one term a row; another order of N additions moves it by at most N roundoffs of the terms' sizes.
@@ -141,11 +135,11 @@ gpuTest("Learner.load() scores rows with a weight; the others change no bit", as
   const { batch, objective_N4, refLogp_N, terms } = goldenTask("ppo_k3_entropy");
   await withLearner(await testGpu(), GOLDEN_SIZES, async (learner) => {
     const run = async (row_R?: Uint32Array<ArrayBuffer>) => {
-      learner.load(batch, { objective_N4, ...(row_R ? { row_R } : {}) });
-      learner.loadReference(refLogp_N!);
-      learner.forward();
-      learner.keepRows();
-      learner.backward({ loss: terms });
+      const loaded = learner.load(batch, { objective_N4, ...(row_R ? { row_R } : {}) });
+      loaded.loadReference(refLogp_N!);
+      const scored = loaded.forward();
+      scored.keepRows();
+      scored.backward({ loss: terms });
       const { rows: [kept] } = await learner.collect();
       return { results_N4: kept!.result_N4, gradient_W: await learner.readGradient() };
     };
@@ -169,17 +163,14 @@ gpuTest(
     await withLearner(await testGpu(), GOLDEN_SIZES, async (learner, parameters) => {
       learner.clearMoments();
       const task = goldenTask("ppo_k3_entropy");
-      recordGradient(learner, task);
-      learner.step(1, { ...GOLDEN_ADAM, step: 1 });
+      recordGradient(learner, task).step(1, { ...GOLDEN_ADAM, step: 1 });
       await learner.collect();
       const weights = await readParameters(learner.commands, parameters);
       const moments = await learner.readMoments();
       assert(globalNorm(moments[0]) > 0);
       weights[parameters.layout.blocks[1]!.fc + 3] = NaN;
       writeParameters(learner.commands, parameters, weights);
-      recordGradient(learner, task);
-      learner.step(1, { ...GOLDEN_ADAM, step: 2 });
-      learner.keepStep();
+      recordGradient(learner, task).step(1, { ...GOLDEN_ADAM, step: 2 }).keep();
       const { steps: [step] } = await learner.collect();
       assert(!Number.isFinite(step!.gradNorm), `the norm is ${step!.gradNorm}`);
       assertEquals(step!.clipFactor, 0);
@@ -243,5 +234,39 @@ gpuTest("Learner refuses batches that it was not made for", async () => {
     assertThrows(() => load(6), RangeError, "more than 2 batches");
     await learner.collect();
     load(8);
+    await learner.collect();
   });
 });
+
+gpuTest(
+  "Learner refuses work on a batch, a gradient or a step that another one has replaced",
+  async () => {
+    const task = goldenTask("ppo_k3_entropy");
+    await withLearner(await testGpu(), GOLDEN_SIZES, async (learner) => {
+      const load = () => learner.load(task.batch, { objective_N4: task.objective_N4 });
+      const replaced = load();
+      const loaded = load();
+      assertThrows(() => replaced.forward(), RangeError, "no longer the learner's current one");
+      const scored = loaded.forward();
+      assertThrows(() => loaded.loadReference(task.refLogp_N!), RangeError, "loadReference");
+      const [first, second] = [scored, scored].map((batch) => batch.backward({ loss: task.terms }));
+      assertThrows(
+        () => first!.step(1, { ...GOLDEN_ADAM, step: 1 }),
+        RangeError,
+        "a later backward",
+      );
+      assertThrows(
+        () => scored.backward({ loss: task.terms, onto: first! }),
+        RangeError,
+        "replaced",
+      );
+      const [norm, step] = [second!.norm(1), second!.step(1, { ...GOLDEN_ADAM, step: 1 })];
+      assertThrows(() => norm.keep(), RangeError, "keep it first");
+      step.keep();
+      const { steps } = await learner.collect();
+      assertEquals(steps.length, 1);
+      load();
+      assertThrows(() => scored.keepRows(), RangeError, "no longer the learner's current one");
+    });
+  },
+);

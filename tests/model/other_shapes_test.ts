@@ -76,15 +76,14 @@ for (const config of SHAPES) {
     const sizes = { capacity: batch.rowCount, maxPositions: Math.max(...LENGTHS) };
     const learner = new Learner(commands, parameters, sizes);
     const weight = 1 / batch.rowCount;
-    learner.load(batch, {
+    const scored = learner.load(batch, {
       objective_N4: Float32Array.from(
         { length: 4 * batch.rowCount },
         (_, i) => [1, weight, weight, 0][i % 4]!,
       ),
-    });
-    learner.forward();
-    learner.keepRows();
-    learner.backward({ loss: LOSS });
+    }).forward();
+    scored.keepRows();
+    scored.backward({ loss: LOSS });
     const { rows: [kept] } = await learner.collect();
     logp_N.forEach((logp, n) => {
       const error = Math.abs(kept!.result_N4[4 * n]! - logp);

@@ -41,14 +41,12 @@ function largest(values: Float32Array): number {
 }
 
 for (const memory of MEMORIES) {
-  gpuTest(`Learner.forward() gives PyTorch's log-probs and entropies, ${memory}`, async () => {
+  gpuTest(`LoadedBatch.forward() gives PyTorch's log-probs and entropies, ${memory}`, async () => {
     const golden = readGolden("forward");
     const { batch } = goldenTask("cross_entropy");
     await withLearner(await testGpu(memory), GOLDEN_SIZES, async (learner) => {
       for (const [temperature, name] of [[1, "logp"], [0.7, "logp_t07"]] as const) {
-        learner.load(batch);
-        learner.forward(temperature);
-        learner.keepRows();
+        learner.load(batch).forward(temperature).keepRows();
         const { rows: [kept] } = await learner.collect();
         let compared = 0;
         GOLDEN_ROWS.cell_N.forEach((cell, n) => {
@@ -65,41 +63,39 @@ for (const memory of MEMORIES) {
     });
   });
 
-  gpuTest(`Learner.backward() gives PyTorch's losses, norms and gradients, ${memory}`, async () => {
-    await withLearner(await testGpu(memory), GOLDEN_SIZES, async (learner) => {
-      for (const name of LOSSES) {
-        const task = goldenTask(name);
-        const expected = GOLDEN_SCALARS[name] as { loss: number; grad_norm: number };
-        recordGradient(learner, task);
-        learner.keepRows();
-        learner.norm(1);
-        learner.keepStep();
-        const { rows: [kept], steps: [step] } = await learner.collect();
-        const { loss } = policyLoss(lossTokens({ ...kept!, ...task }), task.terms);
-        assertWithin(name, Math.abs(loss - expected.loss), LOSS_BOUND);
-        const normError = Math.abs(step!.gradNorm - expected.grad_norm);
-        assertWithin(`norm of ${name}`, normError, GRADIENT_BOUND * expected.grad_norm);
-        if (name !== "reinforce_token_mean" && name !== "ppo_k3_entropy") continue;
-        const golden = flatGolden(`grad_${name}`);
-        const error = (await learner.readGradient()).map((g, w) => g - golden[w]!);
-        const bound = GRADIENT_BOUND * globalNorm(golden);
-        assertWithin(`gradient of ${name}`, globalNorm(error), bound);
-        assertWithin(`entry of ${name}`, largest(error), GRADIENT_BOUND * largest(golden));
-      }
-    });
-  });
+  gpuTest(
+    `ScoredBatch.backward() gives PyTorch's losses, norms and gradients, ${memory}`,
+    async () => {
+      await withLearner(await testGpu(memory), GOLDEN_SIZES, async (learner) => {
+        for (const name of LOSSES) {
+          const task = goldenTask(name);
+          const expected = GOLDEN_SCALARS[name] as { loss: number; grad_norm: number };
+          recordGradient(learner, task).norm(1).keep();
+          const { rows: [kept], steps: [step] } = await learner.collect();
+          const { loss } = policyLoss(lossTokens({ ...kept!, ...task }), task.terms);
+          assertWithin(name, Math.abs(loss - expected.loss), LOSS_BOUND);
+          const normError = Math.abs(step!.gradNorm - expected.grad_norm);
+          assertWithin(`norm of ${name}`, normError, GRADIENT_BOUND * expected.grad_norm);
+          if (name !== "reinforce_token_mean" && name !== "ppo_k3_entropy") continue;
+          const golden = flatGolden(`grad_${name}`);
+          const error = (await learner.readGradient()).map((g, w) => g - golden[w]!);
+          const bound = GRADIENT_BOUND * globalNorm(golden);
+          assertWithin(`gradient of ${name}`, globalNorm(error), bound);
+          assertWithin(`entry of ${name}`, largest(error), GRADIENT_BOUND * largest(golden));
+        }
+      });
+    },
+  );
 
   gpuTest(
-    `Learner.step() gives PyTorch's weights after three clipped steps, ${memory}`,
+    `Gradient.step() gives PyTorch's weights after three clipped steps, ${memory}`,
     async () => {
       const start = flatGolden("model"), golden = flatGolden("adam3");
       const task = goldenTask("ppo_k3_entropy");
       await withLearner(await testGpu(memory), GOLDEN_SIZES, async (learner, parameters) => {
         learner.clearMoments();
         for (let step = 1; step <= 3; step++) {
-          recordGradient(learner, task);
-          learner.step(GOLDEN_MAX_NORM, { ...GOLDEN_ADAM, step });
-          learner.keepStep();
+          recordGradient(learner, task).step(GOLDEN_MAX_NORM, { ...GOLDEN_ADAM, step }).keep();
           const { steps: [kept] } = await learner.collect();
           const expected = GOLDEN_SCALARS.adam3[step - 1]!.grad_norm;
           assert(kept!.clipFactor < 1, "the clip must act");

@@ -58,9 +58,7 @@ const objective_N4 = objectiveRows(batch, {
 const before = await meanLogp();
 const norms: number[] = [];
 for (let step = 1; step <= 20; step++) {
-  learner.load(batch, { objective_N4 });
-  learner.forward();
-  learner.backward({
+  const gradient = learner.load(batch, { objective_N4 }).forward().backward({
     loss: {
       surrogate: "reinforce",
       clipLow: 0.2,
@@ -70,8 +68,7 @@ for (let step = 1; step <= 20; step++) {
       entropyCoef: 0,
     },
   });
-  learner.step(1, { learningRate: 0.01, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, step });
-  learner.keepStep();
+  gradient.step(1, { learningRate: 0.01, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, step }).keep();
   const { steps: [kept] } = await learner.collect();
   norms.push(kept?.gradNorm ?? NaN);
 }
