@@ -1,7 +1,7 @@
 // attention: one head of one query against keys in ascending order, the current one last, with an online softmax.
 // Shared by training and decoding so that both get the same bits.
-// The kernel defines head_width4(), load_query(c), load_key(j, c), load_value(j, c), store_output(c, value); c counts the
-// vec4 of the head, HEAD_WIDTH4 of them, which the host sets. A head of 16 is written out: it is TinyAgent's, and arrays
+// The kernel defines head_width4(), load_query(c), load_key(j, c), load_value(j, c), store_output(c, value); c counts
+// the head's vec4, HEAD_WIDTH4 of them, which the host sets. A head of 16 is written out: it is TinyAgent's, and arrays
 // with constant indices live in registers.
 // Source: Milakov and Gimelshein 2018 (online softmax), Dao et al. 2022 (its use in attention).
 const HEAD_WIDTH4 = 4u;
