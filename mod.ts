@@ -136,7 +136,13 @@ export { OWNER } from "./src/core/owner.ts";
 export { decode, encode, TOKEN, type Word, WORDS } from "./src/gym/vocabulary.ts";
 
 // Rollouts.
-export { gridToRows, type PackedBatch, packEpisodes, rowsToGrid } from "./src/rollout/batch.ts";
+export {
+  gridToRows,
+  type PackedBatch,
+  packEpisodes,
+  rowsToGrid,
+  selectEpisodes,
+} from "./src/rollout/batch.ts";
 export type { DecodeRequest, GymTables } from "./src/rollout/decode_request.ts";
 export { Decoder, type DecoderOptions } from "./src/rollout/decoder.ts";
 export { type EpisodeScores, scoreEpisodes } from "./src/rollout/score.ts";
@@ -170,6 +176,7 @@ export {
   recomputedOldLogp,
   type StageContext,
   type Stages,
+  type TokenWeights,
 } from "./src/rl/stages.ts";
 export { collate, type TrainBatch } from "./src/rl/train_batch.ts";
 export { type ObjectiveGrids, objectiveRows } from "./src/rl/objective.ts";

@@ -1,6 +1,6 @@
 /** The benchmark of training steps: the trainer's own step, split into its phases. */
 import { randomSequence, STREAM } from "../core/rng.ts";
-import { largest, median } from "../core/statistics.ts";
+import { median } from "../core/statistics.ts";
 import { timeOnDevice, type Timer } from "../gpu/timing.ts";
 import { compileGym } from "../gym/compiled.ts";
 import { openGym } from "../gym/gym.ts";
@@ -8,9 +8,9 @@ import type { AlgorithmName } from "../rl/algorithms.ts";
 import type { BaseAgentName } from "../rl/base_agent.ts";
 import { resolveConfig } from "../rl/config.ts";
 import { HEALTHY_STAGES, type Stages } from "../rl/stages.ts";
-import { gridRows, type TrainBatch } from "../rl/train_batch.ts";
+import type { TrainBatch } from "../rl/train_batch.ts";
 import type { Trainer } from "../rl/trainer.ts";
-import { gridToRows, packEpisodes } from "../rollout/batch.ts";
+import { gridToRows, selectEpisodes } from "../rollout/batch.ts";
 import type { Peak } from "./peak.ts";
 import { countEpisodes } from "./rollout.ts";
 import { boundMs, rolloutWork, updateWork, type Work } from "./roofline.ts";
@@ -81,11 +81,8 @@ async function timeUpdate(
   const loss = stages.lossTerms(config);
   let [forwardUs, backwardUs, optimizerUs] = [0, 0, 0];
   for (const episodes of stages.split(batch, { config, random })) {
-    const ids_B = episodes.map((b) => batch.trajectories[b].ids);
-    const { columnCount } = batch.packed;
-    const longest = largest(ids_B.map(({ length }) => length));
-    const packed = packEpisodes(ids_B, { vocabSize, padColumns: columnCount - (longest - 1) });
-    const weight_N = gridToRows(packed, gridRows(batch.policyMask_BC, episodes, columnCount));
+    const packed = selectEpisodes(batch, { episodes, vocabSize });
+    const weight_N = gridToRows(packed, batch.policyMask_BC);
     // Rows of (advantage, weight, mean weight, old log-prob): only which have a weight changes the cost.
     const objective_N4 = new Float32Array(4 * packed.rowCount);
     weight_N.forEach((weight, n) => objective_N4.set([1, weight, weight, 0], 4 * n));

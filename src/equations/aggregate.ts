@@ -24,6 +24,8 @@ export interface AggregationOptions {
   readonly episodeCount: number;
   /** T: columns of the mask. */
   readonly columnCount: number;
+  /** The rows that count (default all); the others get no weight, and B is the number of these. */
+  readonly episodes?: readonly number[];
   /** Denominator C of `constant`, which needs it; for instance B times the largest number of policy tokens. */
   readonly normConst?: number;
 }
@@ -47,39 +49,44 @@ export function aggregationWeights(
   mask_BT: ArrayLike<number>,
   options: AggregationOptions,
 ): Float64Array {
-  const { mode, episodeCount: B, columnCount: T } = options;
-  requireSizes("aggregationWeights", { mask_BT: [mask_BT, { B, T }] });
-  const length_B = new Float64Array(B);
+  const { mode, episodeCount, columnCount: T } = options;
+  requireSizes("aggregationWeights", { mask_BT: [mask_BT, { B: episodeCount, T }] });
+  const { episodes = Array.from({ length: episodeCount }, (_, b) => b) } = options;
+  const length_B = new Float64Array(episodeCount);
   let lengthSum = 0;
-  for (let i = 0; i < B * T; i++) {
-    const mask = at(mask_BT, i);
-    if (!(mask >= 0)) {
-      throw new RangeError(
-        `Cannot compute aggregationWeights: mask_BT[${i}] is ${mask} but must be a number of at least 0`,
-      );
+  for (const b of episodes) {
+    for (let i = b * T; i < (b + 1) * T; i++) {
+      const mask = at(mask_BT, i);
+      if (!(mask >= 0)) {
+        throw new RangeError(
+          `Cannot compute aggregationWeights: mask_BT[${i}] is ${mask} but must be a number of at least 0`,
+        );
+      }
+      length_B[b] = at(length_B, b) + mask;
+      lengthSum += mask;
     }
-    const b = Math.floor(i / T);
-    length_B[b] = at(length_B, b) + mask;
-    lengthSum += mask;
   }
-  const denominator_B = length_B.map((length) => {
+  const B = episodes.length;
+  const denominatorOf = (b: number): number => {
     switch (mode) {
       case "token_mean":
         return Math.max(lengthSum, MIN_DENOMINATOR);
       case "seq_mean_token_sum":
         return B;
       case "seq_mean_token_mean":
-        return B * Math.max(length, MIN_DENOMINATOR);
+        return B * Math.max(at(length_B, b), MIN_DENOMINATOR);
       case "constant":
         return requireNormConst(options.normConst);
       default:
         return mode satisfies never;
     }
-  });
-  return Float64Array.from(
-    { length: B * T },
-    (_, i) => at(mask_BT, i) / at(denominator_B, Math.floor(i / T)),
-  );
+  };
+  const weight_BT = new Float64Array(episodeCount * T);
+  for (const b of episodes) {
+    const denominator = denominatorOf(b);
+    for (let i = b * T; i < (b + 1) * T; i++) weight_BT[i] = at(mask_BT, i) / denominator;
+  }
+  return weight_BT;
 }
 
 function requireNormConst(normConst: number | undefined): number {

@@ -95,15 +95,11 @@ const localMeans: Stages["accumulate"] = (episodes, { config, mask_BC, columnCou
   const sorted = [...episodes].sort((a, b) => tokensOf(a) - tokensOf(b));
   const parts = chunk(sorted, LOCAL_MICROBATCHES);
   return parts.map((part) => {
-    const { weight_PC, meanWeight_PC } = minibatchWeights(gridRows(mask_BC, part, columnCount), {
-      config,
-      episodeCount: part.length,
-      columnCount,
-    });
+    const weights = minibatchWeights(mask_BC, { config, episodes: part, columnCount });
     return {
       episodes: part,
-      weight_PC: Array.from(weight_PC, (weight) => weight / parts.length),
-      meanWeight_PC: Array.from(meanWeight_PC, (weight) => weight / parts.length),
+      weight_BC: Array.from(weights.weight_BC, (weight) => weight / parts.length),
+      meanWeight_BC: Array.from(weights.meanWeight_BC, (weight) => weight / parts.length),
     };
   });
 };
@@ -116,7 +112,7 @@ const meanOverAllCells: Stages["accumulate"] = (episodes, context) =>
       .reduce((sum, value) => sum + value, 0);
     return {
       ...part,
-      weight_PC: Array.from(part.weight_PC, (weight) => weight * trained / cellCount),
+      weight_BC: Array.from(part.weight_BC, (weight) => weight * trained / cellCount),
     };
   });
 

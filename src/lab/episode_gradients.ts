@@ -13,7 +13,7 @@ import { TINY_AGENT } from "../model/config.ts";
 import { accumulateGradient } from "../rl/gradient.ts";
 import { objectiveRows } from "../rl/objective.ts";
 import { gridRows, type TrainBatch } from "../rl/train_batch.ts";
-import { type PackedBatch, packEpisodes } from "../rollout/batch.ts";
+import { type PackedBatch, packEpisodes, selectEpisodes } from "../rollout/batch.ts";
 import type { Weights } from "./agents.ts";
 import { dot } from "../core/vectors.ts";
 
@@ -104,18 +104,13 @@ export class EpisodeGradients {
    * @throws {DeviceLostError} When the device is gone.
    */
   async sum(weight_BC: ArrayLike<number>, episodes?: readonly number[]): Promise<Weights> {
-    const { trajectories, packed: all } = this.#batch;
-    const { columnCount } = all;
-    const chosen = episodes ?? trajectories.map((_, b) => b);
-    const ids = chosen.map((b) => trajectories[b].ids);
-    const longest = largest(ids.map(({ length }) => length));
-    const packed = packEpisodes(ids, {
+    const packed = selectEpisodes(this.#batch, {
+      episodes: episodes ?? this.#batch.trajectories.map((_, b) => b),
       vocabSize: TINY_AGENT.vocabSize,
-      padColumns: columnCount - (longest - 1),
     });
     await accumulateGradient(this.#whole, {
       batch: packed,
-      objective_N4: scoreObjective(packed, gridRows(weight_BC, chosen, columnCount)),
+      objective_N4: scoreObjective(packed, weight_BC),
       refLogp_N: undefined,
       terms: SCORE_LOSS,
     });

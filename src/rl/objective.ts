@@ -25,9 +25,9 @@ export type ObjectiveGrids =
 function advantageRows(batch: PackedBatch, grids: ObjectiveGrids): Float32Array {
   if ("advantage_BC" in grids) return gridToRows(batch, grids.advantage_BC);
   const advantage_N = new Float32Array(batch.rowCount);
-  batch.length_B.forEach((length, b) => {
-    const first = at(batch.firstRow_B, b);
-    advantage_N.fill(at(grids.advantage_B, b), first, first + length);
+  batch.length_B.forEach((length, i) => {
+    const first = at(batch.firstRow_B, i);
+    advantage_N.fill(at(grids.advantage_B, at(batch.gridRow_B, i)), first, first + length);
   });
   return advantage_N;
 }
@@ -35,8 +35,8 @@ function advantageRows(batch: PackedBatch, grids: ObjectiveGrids): Float32Array 
 /**
  * The objective of every packed row, as `Learner.load` takes it.
  *
- * @param batch The packed episodes.
- * @param grids Advantages, weights and old log-probs of the batch.
+ * @param batch The packed episodes, all of the grid's or some.
+ * @param grids Advantages, weights and old log-probs on the grid.
  * @returns objective_N4: (advantage, weight, mean weight, old log-prob) per row, f32; 0 in rows outside the grid.
  * @throws {RangeError} When a grid does not fit the batch.
  */
@@ -44,7 +44,7 @@ export function objectiveRows(
   batch: PackedBatch,
   grids: ObjectiveGrids,
 ): Float32Array<ArrayBuffer> {
-  const { episodeCount: B, columnCount: C, rowCount } = batch;
+  const { gridRowCount: B, columnCount: C, rowCount } = batch;
   const { weight_BC, meanWeight_BC, oldLogp_BC = new Float32Array(B * C) } = grids;
   requireSizes("objectiveRows", {
     weight_BC: [weight_BC, { B, C }],

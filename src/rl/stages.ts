@@ -11,7 +11,7 @@ import type { Trajectory } from "../rollout/trajectory.ts";
 import { aggregationWeights } from "../equations/aggregate.ts";
 import { type AdvantageOutput, ALGORITHMS } from "./algorithms.ts";
 import type { TrainConfig } from "./config.ts";
-import { gridRows, type TrainBatch } from "./train_batch.ts";
+import type { TrainBatch } from "./train_batch.ts";
 
 /** What stages may ask of the trainer. */
 export interface StageContext {
@@ -35,14 +35,18 @@ export interface StageContext {
   ) => Promise<Trajectory<BugFixInfo>[]>;
 }
 
-/** A microbatch: some episodes of a minibatch and the weight of each of their tokens in the loss. */
-export interface Part {
+/** The weight of every token in the loss of a minibatch, on the batch's grid. */
+export interface TokenWeights {
+  /** Of the surrogate term, [B, C]. */
+  readonly weight_BC: ArrayLike<number>;
+  /** Of KL and entropy terms and of statistics, [B, C]. */
+  readonly meanWeight_BC: ArrayLike<number>;
+}
+
+/** A microbatch: some episodes of a minibatch. The weights of other episodes are not looked at. */
+export interface Part extends TokenWeights {
   /** Places of the episodes in the batch. */
   readonly episodes: readonly number[];
-  /** Weight of the surrogate term, [episodes, C]. */
-  readonly weight_PC: ArrayLike<number>;
-  /** Weight of KL and entropy terms and of statistics, [episodes, C]. */
-  readonly meanWeight_PC: ArrayLike<number>;
 }
 
 /** One function a stage. */
@@ -105,23 +109,24 @@ export function normConstOf(config: TrainConfig, episodeCount: number): number {
   return config.normConst ?? episodeCount * config.maxTurns * MAX_CALL_TOKENS;
 }
 
-/** Weights of a whole minibatch under the configured aggregation, and those of its means. */
+/** Weights of some episodes, a whole minibatch, under the configured aggregation, and those of its means. */
 export function minibatchWeights(
-  mask_PC: ArrayLike<number>,
+  mask_BC: ArrayLike<number>,
   options: {
     readonly config: TrainConfig;
-    readonly episodeCount: number;
+    readonly episodes: readonly number[];
     readonly columnCount: number;
   },
-): Omit<Part, "episodes"> {
-  const { config, ...shape } = options;
+): TokenWeights {
+  const { config, episodes, columnCount } = options;
+  const shape = { episodes, columnCount, episodeCount: mask_BC.length / columnCount };
   return {
-    weight_PC: aggregationWeights(mask_PC, {
+    weight_BC: aggregationWeights(mask_BC, {
       ...shape,
       mode: config.aggregation,
-      normConst: normConstOf(config, shape.episodeCount),
+      normConst: normConstOf(config, episodes.length),
     }),
-    meanWeight_PC: aggregationWeights(mask_PC, { ...shape, mode: "token_mean" }),
+    meanWeight_BC: aggregationWeights(mask_BC, { ...shape, mode: "token_mean" }),
   };
 }
 
@@ -138,11 +143,9 @@ const recordedOldLogp: Stages["oldLogp"] = (batch, context) =>
     : batch.sampleLogp_BC;
 
 /** A whole minibatch in one pass, which every right accumulation equals up to rounding. */
-export const onePass: Stages["accumulate"] = (episodes, { config, mask_BC, columnCount }) => {
-  const mask_PC = gridRows(mask_BC, episodes, columnCount);
-  const weights = minibatchWeights(mask_PC, { config, episodeCount: episodes.length, columnCount });
-  return [{ episodes, ...weights }];
-};
+export const onePass: Stages["accumulate"] = (episodes, { mask_BC, ...context }) => [
+  { episodes, ...minibatchWeights(mask_BC, { ...context, episodes }) },
+];
 
 /** The trainer. */
 export const HEALTHY_STAGES: Stages = {
@@ -174,16 +177,15 @@ export const HEALTHY_STAGES: Stages = {
     klCoef: config.klCoef,
     entropyCoef: config.entropyCoef,
   }),
-  accumulate: (episodes, context) => {
-    const { config: { microbatches }, columnCount } = context;
-    const places = chunk(episodes.map((_, i) => i), microbatches);
-    return onePass(episodes, context).flatMap(({ weight_PC, meanWeight_PC }) =>
-      places.map((run) => ({
-        episodes: run.map((i) => episodes[i] ?? 0),
-        weight_PC: gridRows(weight_PC, run, columnCount),
-        meanWeight_PC: gridRows(meanWeight_PC, run, columnCount),
-      }))
-    );
-  },
+  accumulate: (episodes, context) =>
+    onePass(episodes, context).flatMap(({ weight_BC, meanWeight_BC }) => {
+      // As the loss reads them; what a fault makes of them begins with the rounded ones.
+      const weights = {
+        weight_BC: Float32Array.from(weight_BC),
+        meanWeight_BC: Float32Array.from(meanWeight_BC),
+      };
+      return chunk(episodes, context.config.microbatches)
+        .map((run) => ({ ...weights, episodes: run }));
+    }),
   reference: "frozen",
 };

@@ -16,7 +16,7 @@ import {
   writeParameters,
 } from "../model/parameters.ts";
 import { maxBatchRows } from "../model/workspace.ts";
-import { packEpisodes, rowsToGrid } from "../rollout/batch.ts";
+import { forEachRow, selectEpisodes } from "../rollout/batch.ts";
 import { Decoder } from "../rollout/decoder.ts";
 import { type ResidentRequest, rolloutResident } from "../rollout/resident.ts";
 import { splitEpisodes } from "../rollout/score.ts";
@@ -211,18 +211,19 @@ export class Trainer {
     choose: (kept: KeptRows) => Float32Array,
   ): Promise<Float32Array> {
     const { learner } = this;
-    const { packed, trajectories } = batch;
-    const ranges = splitEpisodes(packed.length_B, learner.workspace.capacity);
-    const values_N = new Float32Array(packed.rowCount);
-    for (const { begin, end } of ranges) {
-      const ids_B = trajectories.slice(begin, end).map(({ ids }) => ids);
-      const { vocabSize } = learner.parameters.config;
-      record(learner.load(ranges.length === 1 ? packed : packEpisodes(ids_B, { vocabSize })));
+    const { packed } = batch;
+    const { vocabSize } = learner.parameters.config;
+    const grid_BC = new Float32Array(packed.gridRowCount * packed.columnCount);
+    for (const { begin, end } of splitEpisodes(packed.length_B, learner.workspace.capacity)) {
+      const isWhole = end - begin === packed.episodeCount;
+      const episodes = Array.from({ length: end - begin }, (_, i) => begin + i);
+      const rows = isWhole ? packed : selectEpisodes(batch, { episodes, vocabSize });
+      record(learner.load(rows));
       const { rows: [kept] } = await learner.collect();
       const rows_N4 = kept ? choose(kept) : new Float32Array();
-      values_N.set(rows_N4.filter((_, i) => i % 4 === 0), packed.firstRow_B[begin]);
+      forEachRow(rows, (row, cell) => grid_BC[cell] = at(rows_N4, 4 * row));
     }
-    return rowsToGrid(packed, values_N);
+    return grid_BC;
   }
 
   /** Log-probs [B, C] of a batch under the current weights, at the configured or the given temperature. */

@@ -1,15 +1,15 @@
 /** One update in the making: records minibatch after minibatch, collects when the queue is full, reports at the end. */
-import { largest } from "../core/statistics.ts";
+import { at } from "../core/element.ts";
 import type { Plan } from "../gpu/commands.ts";
 import type { ForwardSize } from "../model/tiny_agent.ts";
 import type { Learner } from "../model/learner.ts";
 import type { Gradient, KeptRows, KeptStep } from "../model/learner_batch.ts";
-import { packEpisodes } from "../rollout/batch.ts";
+import { type PackedBatch, selectEpisodes } from "../rollout/batch.ts";
 import { splitEpisodes } from "../rollout/score.ts";
 import type { TrainConfig } from "./config.ts";
 import { objectiveRows } from "./objective.ts";
 import type { Part, Stages } from "./stages.ts";
-import { gridRows, type TrainBatch } from "./train_batch.ts";
+import type { TrainBatch } from "./train_batch.ts";
 import { reportMinibatches, type UpdateReport } from "./update_report.ts";
 
 /** What an update is made of, once the stages before the minibatches have run. */
@@ -40,7 +40,7 @@ export class UpdateRun {
   adamStep: number;
   readonly #options: UpdateOptions;
   readonly #parts: {
-    readonly part: Part;
+    readonly packed: PackedBatch;
     readonly objective_N4: Float32Array;
     readonly minibatch: number;
   }[] = [];
@@ -80,17 +80,9 @@ export class UpdateRun {
   /** A part, cut between episodes where the learner cannot hold it: every weight stays the whole minibatch's. */
   #pieces(part: Part): readonly Part[] {
     const { learner, batch: { packed } } = this.#options;
-    const length_P = part.episodes.map((b) => packed.length_B[b] ?? 0);
-    const ranges = splitEpisodes(length_P, learner.workspace.capacity);
-    if (ranges.length === 1) return [part];
-    return ranges.map(({ begin, end }) => {
-      const places = Array.from({ length: end - begin }, (_, i) => begin + i);
-      return {
-        episodes: part.episodes.slice(begin, end),
-        weight_PC: gridRows(part.weight_PC, places, packed.columnCount),
-        meanWeight_PC: gridRows(part.meanWeight_PC, places, packed.columnCount),
-      };
-    });
+    const length_P = part.episodes.map((b) => at(packed.length_B, b));
+    return splitEpisodes(length_P, learner.workspace.capacity)
+      .map(({ begin, end }) => ({ ...part, episodes: part.episodes.slice(begin, end) }));
   }
 
   #adam() {
@@ -102,28 +94,18 @@ export class UpdateRun {
     part: Part,
     options: { readonly oldLogp_BC: Float32Array; readonly onto: Gradient | undefined },
   ): Gradient {
-    const { stages, config, learner, advantage_B, reference } = this.#options;
-    const { packed, trajectories } = this.#options.batch;
-    const { columnCount } = packed;
-    const ids = part.episodes.map((b) => trajectories[b]?.ids ?? new Uint32Array());
-    const longest = largest(ids.map(({ length }) => length));
-    const rows = packEpisodes(ids, {
-      vocabSize: learner.parameters.config.vocabSize,
-      padColumns: columnCount - (longest - 1),
-    });
-    const objective_N4 = objectiveRows(rows, {
-      advantage_B: part.episodes.map((b) => advantage_B[b] ?? 0),
-      weight_BC: part.weight_PC,
-      meanWeight_BC: part.meanWeight_PC,
-      oldLogp_BC: gridRows(options.oldLogp_BC, part.episodes, columnCount),
-    });
+    const { stages, config, learner, batch, advantage_B, reference } = this.#options;
+    const { vocabSize } = learner.parameters.config;
+    const packed = selectEpisodes(batch, { episodes: part.episodes, vocabSize });
+    const { oldLogp_BC, onto } = options;
+    const objective_N4 = objectiveRows(packed, { ...part, advantage_B, oldLogp_BC });
     const { temperature } = config;
-    const loaded = learner.load(rows, { objective_N4 });
+    const loaded = learner.load(packed, { objective_N4 });
     if (reference) loaded.reference(reference, temperature);
     const scored = loaded.forward(temperature);
     scored.keepRows();
-    this.#parts.push({ part, objective_N4, minibatch: this.#minibatches });
-    return scored.backward({ loss: stages.lossTerms(config), onto: options.onto });
+    this.#parts.push({ packed, objective_N4, minibatch: this.#minibatches });
+    return scored.backward({ loss: stages.lossTerms(config), onto });
   }
 
   /** Collects what is left and computes the statistics. */
@@ -134,7 +116,7 @@ export class UpdateRun {
     const minibatches = reportMinibatches({
       parts: this.#parts.map((part, i) => ({
         ...part,
-        rows: this.#rows[i] ?? { result_N4: new Float32Array(), reference_N4: new Float32Array() },
+        rows: at(this.#rows, i),
       })),
       steps: this.#steps,
       terms,

@@ -1,10 +1,11 @@
 /** What an update did: the statistics of every minibatch, from its own forward before its step. */
+import { at } from "../core/element.ts";
 import type { KeptRows, KeptStep } from "../model/learner_batch.ts";
-import type { PolicyLossOptions, PolicyLossTokens } from "../equations/policy_loss.ts";
+import type { PolicyLossOptions } from "../equations/policy_loss.ts";
 import { type PolicyStatistics, policyStatistics } from "../equations/policy_statistics.ts";
+import { forEachRow, type PackedBatch } from "../rollout/batch.ts";
 import { lossTokens } from "./objective.ts";
-import type { Part } from "./stages.ts";
-import { gridRows, type TrainBatch } from "./train_batch.ts";
+import type { TrainBatch } from "./train_batch.ts";
 
 /** One optimizer step. */
 export interface MinibatchReport {
@@ -34,42 +35,33 @@ export interface UpdateReport {
 
 /** A microbatch with what came back from the device. */
 export interface RecordedPart {
-  readonly part: Part;
+  readonly packed: PackedBatch;
   readonly objective_N4: Float32Array;
   /** Place of its minibatch in the update. */
   readonly minibatch: number;
   readonly rows: KeptRows;
 }
 
-function joinTokens(parts: readonly PolicyLossTokens[]): PolicyLossTokens {
+/** Rows of several parts, one after the other. */
+function joinRows(parts: readonly Float32Array[]): Float32Array {
   const [first] = parts;
   if (parts.length === 1 && first) return first;
-  const join = (name: keyof PolicyLossTokens): number[] =>
-    parts.flatMap((tokens) => Array.from(tokens[name]));
-  return {
-    logp_N: join("logp_N"),
-    entropy_N: join("entropy_N"),
-    oldLogp_N: join("oldLogp_N"),
-    refLogp_N: join("refLogp_N"),
-    advantage_N: join("advantage_N"),
-    weight_N: join("weight_N"),
-    meanWeight_N: join("meanWeight_N"),
-  };
+  const joined = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let filled = 0;
+  for (const part of parts) {
+    joined.set(part, filled);
+    filled += part.length;
+  }
+  return joined;
 }
 
 /** |trainer − sampler| of the trained tokens of a part; the sampler's record is 0 where nothing was sampled. */
-function logpGaps(recorded: RecordedPart, batch: TrainBatch): number[] {
-  const { part: { episodes }, rows: { result_N4 }, objective_N4 } = recorded;
-  const { columnCount } = batch.packed;
-  const sampled = gridRows(batch.sampleLogp_BC, episodes, columnCount);
+function logpGaps(part: RecordedPart, sampleLogp_BC: Float32Array): number[] {
+  const { packed, rows: { result_N4 }, objective_N4 } = part;
   const gaps: number[] = [];
-  let row = 0;
-  episodes.forEach((b, i) => {
-    const length = batch.packed.length_B[b] ?? 0;
-    for (let t = 0; t < length; t++, row++) {
-      if (t >= columnCount || objective_N4[4 * row + 2] === 0) continue;
-      gaps.push(Math.abs((result_N4[4 * row] ?? NaN) - (sampled[i * columnCount + t] ?? 0)));
-    }
+  forEachRow(packed, (row, cell) => {
+    if (objective_N4[4 * row + 2] === 0) return;
+    gaps.push(Math.abs(at(result_N4, 4 * row) - at(sampleLogp_BC, cell)));
   });
   return gaps;
 }
@@ -86,16 +78,13 @@ export function reportMinibatches(
   const { parts, steps, terms, batch } = options;
   return steps.map(({ gradNorm }, minibatch) => {
     const own = parts.filter((part) => part.minibatch === minibatch);
-    const tokens = joinTokens(own.map(({ rows, objective_N4 }) =>
-      lossTokens({
-        result_N4: rows.result_N4,
-        objective_N4,
-        refLogp_N: rows.reference_N4.length === 0
-          ? undefined
-          : rows.reference_N4.filter((_, i) => i % 4 === 0),
-      })
-    ));
-    const trained = own.flatMap((recorded) => logpGaps(recorded, batch));
+    const reference_N4 = joinRows(own.map(({ rows }) => rows.reference_N4));
+    const tokens = lossTokens({
+      result_N4: joinRows(own.map(({ rows }) => rows.result_N4)),
+      objective_N4: joinRows(own.map(({ objective_N4 }) => objective_N4)),
+      refLogp_N: reference_N4.length === 0 ? undefined : reference_N4.filter((_, i) => i % 4 === 0),
+    });
+    const trained = own.flatMap((part) => logpGaps(part, batch.sampleLogp_BC));
     return {
       statistics: policyStatistics(tokens, terms),
       gradNorm,

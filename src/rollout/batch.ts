@@ -1,11 +1,15 @@
-/** Packing: episodes of different lengths become N rows without padding, and values on a [B, C] grid become values on rows. */
+/** Packing: episodes of different lengths become N rows without padding, and each row knows its cell on a [B, C] grid. */
 import { at } from "../core/element.ts";
 import { largest } from "../core/statistics.ts";
 
 /** Episodes as kernels want them: one row per real token, episode after episode. */
 export interface PackedBatch {
-  /** B. */
+  /** Episodes that are packed. */
   readonly episodeCount: number;
+  /** B, rows of the grid: as many, or those of the batch from which these episodes were selected. */
+  readonly gridRowCount: number;
+  /** The row of the grid that each packed episode stands in. */
+  readonly gridRow_B: readonly number[];
   /** C = longest episode − 1 + pad columns: column t of a grid is about the token at position t + 1. */
   readonly columnCount: number;
   /** N. */
@@ -79,6 +83,8 @@ export function packEpisodes(
   const columnCount = largest(length_B) - 1 + padColumns;
   return {
     episodeCount: ids_B.length,
+    gridRowCount: ids_B.length,
+    gridRow_B: ids_B.map((_, b) => b),
     columnCount,
     rowCount,
     length_B,
@@ -86,6 +92,29 @@ export function packEpisodes(
     token_N4,
     target_N,
     ...sortByToken(ids_N, vocabSize),
+  };
+}
+
+/**
+ * Packs some episodes of a batch; their grid is the whole batch's.
+ * @param batch The packed batch and the token ids of its episodes.
+ * @param options.episodes Places in the batch, at least one, in the order of the rows.
+ * @throws {RangeError} When there is no episode, or an id outside the vocabulary.
+ */
+export function selectEpisodes(
+  batch: {
+    readonly packed: PackedBatch;
+    readonly trajectories: readonly { readonly ids: ArrayLike<number> }[];
+  },
+  options: { readonly episodes: readonly number[]; readonly vocabSize: number },
+): PackedBatch {
+  const { packed, trajectories } = batch;
+  const { episodes, vocabSize } = options;
+  return {
+    ...packEpisodes(episodes.map((b) => at(trajectories, b).ids), { vocabSize }),
+    columnCount: packed.columnCount,
+    gridRowCount: packed.gridRowCount,
+    gridRow_B: episodes,
   };
 }
 
@@ -134,17 +163,18 @@ export function rowsToGrid(
   batch: PackedBatch,
   rows_N: ArrayLike<number>,
 ): Float32Array<ArrayBuffer> {
-  const grid_BC = new Float32Array(batch.episodeCount * batch.columnCount);
+  const grid_BC = new Float32Array(batch.gridRowCount * batch.columnCount);
   forEachRow(batch, (row, cell) => grid_BC[cell] = rows_N[row] ?? 0);
   return grid_BC;
 }
 
 /** Calls `visit` with every row that lies on the grid and its cell there. */
 export function forEachRow(batch: PackedBatch, visit: (row: number, cell: number) => void): void {
-  const { columnCount, length_B, firstRow_B } = batch;
+  const { columnCount, length_B, firstRow_B, gridRow_B } = batch;
   length_B.forEach((length, b) => {
-    const first = firstRow_B[b] ?? 0;
+    const first = at(firstRow_B, b);
+    const firstCell = at(gridRow_B, b) * columnCount;
     const end = Math.min(length, columnCount);
-    for (let t = 0; t < end; t++) visit(first + t, b * columnCount + t);
+    for (let t = 0; t < end; t++) visit(first + t, firstCell + t);
   });
 }

@@ -77,3 +77,16 @@ Deno.test("aggregationWeights() refuses constant without its constant, negative 
   }
   assertThrows(() => aggregationWeights([1], options), RangeError, "(B=1, T=2) needs 2");
 });
+
+Deno.test("aggregationWeights() of some episodes are those of a batch that holds no others", () => {
+  const mask_BT = [1, 1, 1, 0, 1, 1, 1, 0, 0, 1, 1, 1];
+  const episodes = [2, 0];
+  const cut_PT = episodes.flatMap((b) => mask_BT.slice(3 * b, 3 * b + 3));
+  for (const mode of AGGREGATION_MODES) {
+    const options = { mode, columnCount: 3, normConst: 5 };
+    const cut = aggregationWeights(cut_PT, { ...options, episodeCount: 2 });
+    const weight_BT = aggregationWeights(mask_BT, { ...options, episodeCount: 4, episodes });
+    assertEquals(episodes.flatMap((b) => [...weight_BT.slice(3 * b, 3 * b + 3)]), [...cut]);
+    assertEquals([1, 3].flatMap((b) => [...weight_BT.slice(3 * b, 3 * b + 3)]), Array(6).fill(0));
+  }
+});

@@ -74,9 +74,9 @@ Deno.test("accum_local weighs tokens of short microbatches more, denominator all
     columnCount: batch.packed.columnCount,
   };
   const sums = (name: FaultName | undefined) =>
-    faultyStages(name).accumulate([0, 1], context).map(({ episodes, weight_PC }) => [
+    faultyStages(name).accumulate([0, 1], context).map(({ episodes, weight_BC }) => [
       episodes.length,
-      Math.max(...Array.from(weight_PC)),
+      Math.max(...Array.from(weight_BC)),
     ]);
   assertEquals(sums(undefined), [[2, Math.fround(1 / 6)]]);
   // Two parts (there are only two episodes), each its own mean over 2 and 4 tokens, halved.

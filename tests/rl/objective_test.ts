@@ -1,7 +1,7 @@
 /** Tests of src/rl/objective.ts. */
 import { assertEquals, assertThrows } from "@std/assert";
 import { lossTokens, objectiveRows } from "../../src/rl/objective.ts";
-import { packEpisodes } from "../../src/rollout/batch.ts";
+import { forEachRow, packEpisodes, selectEpisodes } from "../../src/rollout/batch.ts";
 
 /** Episodes of 2 and 3 tokens: the rows (0,0) (0,1) (1,0) (1,1) (1,2) on a grid of two columns. */
 const BATCH = packEpisodes([[1, 2], [3, 4, 5]], { vocabSize: 6 });
@@ -36,6 +36,25 @@ Deno.test("objectiveRows() takes an advantage per token, and no old log-probs wh
   });
   assertEquals(column(rows, 0), [5, 6, 7, 8, 0]);
   assertEquals(column(rows, 3), [0, 0, 0, 0, 0]);
+});
+
+Deno.test("objectiveRows() of selected episodes reads their cells of the whole batch's grid", () => {
+  const trajectories = [{ ids: [3, 4, 5] }, { ids: [1] }, { ids: [1, 2] }];
+  const packed = packEpisodes(trajectories.map(({ ids }) => ids), { vocabSize: 6, padColumns: 1 });
+  const selected = selectEpisodes({ packed, trajectories }, { episodes: [2, 0], vocabSize: 6 });
+  const cells: number[][] = [];
+  forEachRow(selected, (row, cell) => cells.push([row, cell]));
+  assertEquals(cells, [[0, 6], [1, 7], [2, 0], [3, 1], [4, 2]]);
+  const grid_BC = Array.from({ length: 9 }, (_, cell) => cell);
+  const rows = objectiveRows(selected, {
+    advantage_B: [7, 8, 9],
+    weight_BC: grid_BC,
+    meanWeight_BC: grid_BC,
+  });
+  assertEquals(column(rows, 0), [9, 9, 7, 7, 7]);
+  assertEquals(column(rows, 1), [6, 7, 0, 1, 2]);
+  // Of a selection again: the grid stays that of the first batch.
+  assertEquals([selected.gridRowCount, selected.columnCount, selected.episodeCount], [3, 3, 2]);
 });
 
 Deno.test("objectiveRows() refuses grids that do not fit the batch", () => {

@@ -82,7 +82,7 @@ function overflowingFirst(): Stages {
       if (minibatches++ > 0) return parts;
       return parts.map((part) => ({
         ...part,
-        weight_PC: Float32Array.from(part.weight_PC, (weight) => weight && Infinity),
+        weight_BC: Float32Array.from(part.weight_BC, (weight) => weight && Infinity),
       }));
     },
   };
