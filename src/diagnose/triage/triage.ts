@@ -94,7 +94,8 @@ interface Fired {
 }
 
 function recordOf(fault: string, { causes }: TriageKnowledge): CauseRecord {
-  if (Object.hasOwn(causes, fault)) return causes[fault];
+  const record = Object.hasOwn(causes, fault) ? causes[fault] : undefined;
+  if (record) return record;
   throw new RangeError(`A rule names the cause ${fault}, of which the knowledge has no record`);
 }
 
