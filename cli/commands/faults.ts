@@ -17,7 +17,7 @@ import { openGym } from "../../src/gym/gym.ts";
 import { asUserError } from "../../src/files/file_error.ts";
 import { readAgent } from "../../src/run/agent_file.ts";
 import { writeCheckpoint } from "../../src/run/checkpoint.ts";
-import { readJournal } from "../../src/files/journal.ts";
+import { readMetricsRows } from "../../src/run/metrics_rows.ts";
 import { requireOutput } from "../../src/files/output.ts";
 import { exists } from "../../src/files/paths.ts";
 import { stderrProgress } from "../../src/files/progress.ts";
@@ -118,7 +118,7 @@ async function makeRun(
     ignoreChecks: true,
     onStep,
   });
-  return { rows: readJournal(directory.metrics) as unknown as MetricsRow[], weightsHash };
+  return { rows: readMetricsRows(directory.metrics), weightsHash };
 }
 
 /** Metrics that the table shows, with a heading each. */

@@ -88,9 +88,9 @@ export interface Replay {
   readonly isSampledAlike: boolean | undefined;
 }
 
-/** True for the same bits; a record on disk has null for every number that was not finite. */
-function isSameMetric(recorded: unknown, replayed: number | undefined): boolean {
-  if (recorded === null) return replayed !== undefined && !Number.isFinite(replayed);
+/** True for the same bits; a record on disk has lost which number it was that is not finite, and is read as NaN. */
+function isSameMetric(recorded: number | undefined, replayed: number | undefined): boolean {
+  if (Number.isNaN(recorded)) return replayed !== undefined && !Number.isFinite(replayed);
   return Object.is(recorded, replayed);
 }
 

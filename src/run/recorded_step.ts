@@ -14,7 +14,7 @@ import { makeTasks } from "../gym/tasks.ts";
 import { WORDS } from "../gym/vocabulary.ts";
 import { ALGORITHMS } from "../rl/algorithms.ts";
 import { episodesPerStep, type TrainConfig } from "../rl/config.ts";
-import type { MetricsRow } from "../rl/metrics.ts";
+import { asMetricsRow } from "./metrics_rows.ts";
 import { hashOfRecord, stepFiles } from "./step_record.ts";
 
 const TASK_NAMES = new Set<string>(makeTasks("train").map(({ name }) => name));
@@ -155,7 +155,7 @@ export function readStepRecord(path: string, options: RecordOptions): ReadStepRe
     }
   }
   return {
-    row: row as unknown as MetricsRow,
+    row: asMetricsRow(row, { source: files.record }),
     episodes: readEpisodes(files.episodes, options),
     statePath: files.state,
     isVerified: sha256 !== undefined,

@@ -1,6 +1,7 @@
 /** Replaying a step of a run: from its record, or from the nearest checkpoint before it. */
 import { UserError } from "../core/errors.ts";
 import type { MetricsRow } from "../rl/metrics.ts";
+import { asMetricsRow } from "./metrics_rows.ts";
 import {
   type RecordedStep,
   replaceStage,
@@ -69,7 +70,7 @@ function findStart(path: string, step: number, { config }: RunSettings): Start {
     );
   }
   return {
-    recorded: { row: row as unknown as MetricsRow },
+    recorded: { row: asMetricsRow(row, { source: metrics }) },
     ...checkpointBefore(path, { step, wanted: step }),
     isVerified: true,
   };

@@ -22,7 +22,8 @@ import { rolloutStats } from "../rollout/rollout_stats.ts";
 import { readAgent } from "./agent_file.ts";
 import { writeChecks } from "./checks_file.ts";
 import { episodeRows } from "./episode_rows.ts";
-import { cutJournal, Journal, lastRow, readJournal } from "../files/journal.ts";
+import { asMetricsRow, readMetricsRows } from "./metrics_rows.ts";
+import { cutJournal, Journal, lastRow } from "../files/journal.ts";
 import { requireFiniteStep } from "./non_finite.ts";
 import { findResumePoint, type ResumePoint } from "./resume_point.ts";
 import { checkpointPath, type RunDirectory } from "./run_directory.ts";
@@ -194,10 +195,10 @@ async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<v
   using metrics = new Journal(directory.metrics);
   using episodes = new Journal(directory.episodes);
   // Medians are taken over the rows so far; a run that asks for none need not keep them.
-  const history = trainer.config.recordSpikeFactor > 0 ? readJournal(directory.metrics) : [];
+  const history = trainer.config.recordSpikeFactor > 0 ? readMetricsRows(directory.metrics) : [];
   const recorder = new StepRecorder(directory, {
     config: trainer.config,
-    history: history as unknown as MetricsRow[],
+    history,
   });
   for (let isOver = trainer.state.step >= steps; !isOver;) {
     const before = await recorder.before(trainer);
@@ -245,10 +246,11 @@ export async function runTraining(options: TrainingOptions): Promise<TrainingRes
   try {
     onStart?.(trainer.state.step);
     await trainSteps(trainer, options);
+    const last = lastRow(directory.metrics);
     return {
       steps: trainer.state.step,
       weightsHash: await hashWeights(await readParameters(commands, parameters)),
-      last: lastRow(directory.metrics) as MetricsRow | undefined,
+      last: last && asMetricsRow(last, { source: directory.metrics }),
     };
   } finally {
     trainer.destroy();

@@ -8,12 +8,12 @@ import {
   healthyReferenceFile,
 } from "../faults/healthy_reference.ts";
 import { triageMetrics } from "../faults/run_metrics.ts";
-import type { MetricsRow } from "../rl/metrics.ts";
+import { readMetricsRows } from "./metrics_rows.ts";
 import { triage } from "../diagnose/triage/triage.ts";
 import type { TriageKnowledge } from "../diagnose/triage/knowledge.ts";
 import { tinyAgentKnowledge } from "../faults/tiny_agent_knowledge.ts";
 import { readChecks } from "./checks_file.ts";
-import { readJournal, rowsOf } from "../files/journal.ts";
+import { rowsOf } from "../files/journal.ts";
 import { exists, namesIn } from "../files/paths.ts";
 import { runPaths } from "./run_directory.ts";
 
@@ -39,13 +39,13 @@ function findRuns(folder: string): KnownRun[] {
 function pinHealthyRuns(runs: readonly KnownRun[], folder: string): HealthyReferenceFile {
   const seeds = REFERENCE_SEEDS.map((seed) => {
     const run = runs.find((known) => known.name === "healthy" && known.seed === seed);
-    if (run) return { seed, rows: readJournal(runPaths(run.path).metrics) };
+    if (run) return { seed, rows: readMetricsRows(runPaths(run.path).metrics) };
     throw new UserError(
       `Cannot measure triage: ${folder}/faults-seed${seed}/healthy is missing; ` +
         `make it with cli/agentrl faults --seed ${seed} --out ${folder}/faults-seed${seed}`,
     );
   });
-  return healthyReferenceFile(seeds as unknown as { seed: number; rows: MetricsRow[] }[]);
+  return healthyReferenceFile(seeds);
 }
 
 function triageRuns(

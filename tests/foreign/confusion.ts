@@ -4,9 +4,8 @@
  */
 import type { Finding } from "../../src/diagnose/finding.ts";
 import { CATALOGUE_NAMES } from "../../src/faults/catalogue.ts";
-import { readJournal } from "../../src/files/journal.ts";
+import { readMetricsRows } from "../../src/run/metrics_rows.ts";
 import { exists } from "../../src/files/paths.ts";
-import type { MetricsRow } from "../../src/rl/metrics.ts";
 import { runPaths } from "../../src/run/run_directory.ts";
 import { readSettings } from "../../src/run/run_settings.ts";
 import { judgeText } from "./judge_text.ts";
@@ -56,7 +55,7 @@ function knownRuns(folder: string): KnownRun[] {
 
 async function judgeRun(path: string): Promise<Record<Framework, readonly Finding[]>> {
   const { config } = readSettings(runPaths(path).config);
-  const rows = readJournal(runPaths(path).metrics) as unknown as MetricsRow[];
+  const rows = readMetricsRows(runPaths(path).metrics);
   const facts: RunFacts = {
     lr: config.lr,
     klCoef: config.klCoef,
