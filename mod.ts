@@ -256,6 +256,7 @@ export { triageMetrics } from "./src/faults/run_metrics.ts";
 export {
   CONFIGURATION_FAULTS,
   type Fault,
+  FAULT_NAMES,
   faultConfig,
   type FaultName,
   FAULTS,

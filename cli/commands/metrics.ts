@@ -1,5 +1,9 @@
 /** `agentrl metrics`: the metrics dictionary, ours or that of another trainer. */
-import { HEALTHY_RANGES, HEALTHY_RANGES_FROM } from "../../src/faults/healthy_ranges.ts";
+import {
+  HEALTHY_RANGES,
+  HEALTHY_RANGES_FROM,
+  type HealthyRange,
+} from "../../src/faults/healthy_ranges.ts";
 import { type MetricGroup, METRICS } from "../../src/rl/metric_dictionary.ts";
 import type { MetricName } from "../../src/rl/metrics.ts";
 import { terminalColumns } from "../../src/files/terminal.ts";
@@ -21,16 +25,23 @@ const GROUPS: Readonly<Record<MetricGroup, string>> = {
 /** The entries with their healthy ranges. */
 const ENTRIES = (Object.keys(METRICS) as MetricName[]).map((name) => {
   const { group, formula, unit, flags } = METRICS[name];
-  return [name, { group, formula, unit, healthy: HEALTHY_RANGES[name], flags }] as const;
+  const healthy = HEALTHY_RANGES[name] ?? null;
+  return [name, { group, formula, unit, healthy, flags }] as const;
 });
+
+function describeRange(range: HealthyRange | null): string {
+  if (!range) return "not measured yet";
+  const [low, high] = range;
+  return low === high ? `${low}` : `${low} to ${high}`;
+}
 
 function describeGroup([group, title]: [string, string]): string[] {
   const rows = ENTRIES.filter(([, entry]) => entry.group === group).flatMap((
-    [name, { formula, unit, healthy: [low, high], flags }],
+    [name, { formula, unit, healthy, flags }],
   ) =>
     [
       [name, `${formula} (${unit})`],
-      ["", `healthy: ${low === high ? low : `${low} to ${high}`}`],
+      ["", `healthy: ${describeRange(healthy)}`],
       ["", `departure: ${flags}`],
     ] as const
   );

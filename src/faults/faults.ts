@@ -4,6 +4,7 @@ import { randomSequence, STREAM } from "../core/rng.ts";
 import { OWNER } from "../core/owner.ts";
 import { TOKEN } from "../gym/vocabulary.ts";
 import { TINY_AGENT } from "../model/config.ts";
+import type { Advice } from "../diagnose/triage/next_step.ts";
 import type { TrainConfig } from "../rl/config.ts";
 import {
   chunk,
@@ -24,8 +25,8 @@ export const LOCAL_MICROBATCHES = 4;
 /** Steps by which the weights of `stale_sampler` are late. */
 export const SAMPLER_LAG_STEPS = 2;
 
-/** The rows of the invariants' matrix below the healthy one: the code faults of the tutorial. */
-export const MATRIX_FAULTS = [
+/** The names of all failures, in the order in which tables list them; each has a record in {@linkcode FAULTS}. */
+export const FAULT_NAMES = [
   "mask_shift",
   "stale_old_logp",
   "entropy_sign",
@@ -33,32 +34,18 @@ export const MATRIX_FAULTS = [
   "accum_local",
   "sampler_temp",
   "ref_is_policy",
-] as const;
-
-/** Code faults beyond the tutorial's, from reports about real trainers. */
-export const FURTHER_FAULTS = [
   "group_shuffle",
   "stale_sampler",
   "mask_end_call",
   "sampler_logp_temp",
   "denominator",
+  "lr_high",
+  "length_bias",
+  "public_reward",
 ] as const;
 
-/** Failures of a configuration: the code is right. */
-export const CONFIGURATION_FAULTS = ["lr_high", "length_bias", "public_reward"] as const;
-
 /** Name of a failure. */
-export type FaultName =
-  | typeof MATRIX_FAULTS[number]
-  | typeof FURTHER_FAULTS[number]
-  | typeof CONFIGURATION_FAULTS[number];
-
-/** The names of all failures. */
-export const FAULT_NAMES: readonly FaultName[] = [
-  ...MATRIX_FAULTS,
-  ...FURTHER_FAULTS,
-  ...CONFIGURATION_FAULTS,
-];
+export type FaultName = typeof FAULT_NAMES[number];
 
 /** A failure: what it is, and what of a healthy run it changes. */
 export interface Fault {
@@ -70,7 +57,14 @@ export interface Fault {
   readonly stages?: () => Partial<Stages>;
   /** What it sets in the configuration of the run. */
   readonly config?: Partial<TrainConfig>;
+  /** Keys of the invariants that could not hold if it were there; none where left out. */
+  readonly ruledOutBy?: readonly string[];
+  /** How triage says to look further. */
+  readonly advice: Advice;
 }
+
+/** The first step again, with a stage of the fault's: a run that has the fault stays as it is. */
+const replay = (stage: keyof Stages): Advice => ({ kind: "replay", step: 0, stage });
 
 /** The mask moved one token to the right: aligned to the ids instead of to the ids that follow. */
 const shiftedMask: Stages["lossMask"] = ({ policyMask_BC, packed: { columnCount: C } }) =>
@@ -150,11 +144,15 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
     kind: "code",
     summary: "the loss mask stands one token too far right",
     stages: () => ({ lossMask: shiftedMask }),
+    ruledOutBy: ["policy_mask"],
+    advice: replay("lossMask"),
   },
   stale_old_logp: {
     kind: "code",
     summary: "old log-probs are recomputed before every minibatch",
     stages: () => ({ minibatchOldLogp: (_, { batch, recompute }) => recompute(batch) }),
+    ruledOutBy: ["old_logp_frozen"],
+    advice: replay("minibatchOldLogp"),
   },
   entropy_sign: {
     kind: "code",
@@ -165,16 +163,22 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
         entropyCoef: -ENTROPY_PENALTY,
       }),
     }),
+    ruledOutBy: ["no_signal_no_change"],
+    advice: replay("lossTerms"),
   },
   sign_flip: {
     kind: "code",
     summary: "the advantages are negated",
     stages: () => ({ advantages: negatedAdvantages }),
+    ruledOutBy: ["update_follows_advantage"],
+    advice: replay("advantages"),
   },
   accum_local: {
     kind: "code",
     summary: `${LOCAL_MICROBATCHES} length-sorted microbatches, each with its own mean`,
     stages: () => ({ accumulate: localMeans }),
+    ruledOutBy: ["accumulated_is_one_pass"],
+    advice: replay("accumulate"),
   },
   sampler_temp: {
     kind: "code",
@@ -184,54 +188,92 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
       sample: (request, { rollOut }) => rollOut({ ...request, temperature: SAMPLER_TEMPERATURE }),
       oldLogp: ({ sampleLogp_BC }) => sampleLogp_BC,
     }),
+    ruledOutBy: ["sampler_is_trainer", "ratio_one_before_step"],
+    advice: replay("sample"),
   },
   ref_is_policy: {
     kind: "code",
     summary: "the KL reference is the model that is trained",
     stages: () => ({ reference: "live" }),
     config: { klCoef: 0.1 },
+    ruledOutBy: ["reference_stays_behind"],
+    advice: replay("reference"),
   },
   group_shuffle: {
     kind: "code",
     summary: "episodes are shuffled after their groups were laid out",
     stages: () => ({ sample: shuffledSample }),
+    ruledOutBy: ["own_group_advantages"],
+    advice: replay("sample"),
   },
   stale_sampler: {
     kind: "code",
     summary: "the sampler keeps the weights of two steps ago",
     stages: () => ({ sample: lateSampler, weightsKept: SAMPLER_LAG_STEPS }),
+    // In the first step a late sampler is on time.
+    advice: { kind: "replay", step: 1 },
   },
   mask_end_call: {
     kind: "code",
     summary: "the token that ends a call is left out of the loss mask",
     stages: () => ({ lossMask: maskWithoutCallEnd }),
+    ruledOutBy: ["policy_mask"],
+    advice: replay("lossMask"),
   },
   sampler_logp_temp: {
     kind: "code",
     summary: `the sampler's record alone is taken at temperature ${SAMPLER_TEMPERATURE}`,
     stages: () => ({ sample: sampleWithCoolRecord }),
+    ruledOutBy: ["sampler_is_trainer"],
+    advice: replay("sample"),
   },
   denominator: {
     kind: "code",
     summary: "the loss is divided by all cells, not by the trained ones",
     stages: () => ({ accumulate: meanOverAllCells }),
+    ruledOutBy: ["accumulated_is_one_pass"],
+    advice: replay("accumulate"),
   },
   lr_high: {
     kind: "configuration",
     summary: "a learning rate ten times too high",
     config: { lr: 1e-2 },
+    advice: { kind: "train", suffix: "lower-lr", steps: 2, config: { lr: 0.001 } },
   },
   length_bias: {
     kind: "configuration",
     summary: "a mean within each episode first, which is lenient with long failures",
     config: { maxTurns: 12, aggregation: "seq_mean_token_mean" },
+    advice: { kind: "train", suffix: "token-mean", config: { aggregation: "token_mean" } },
   },
   public_reward: {
     kind: "configuration",
     summary: "the reward looks at the public tests, which can be hacked",
     config: { reward: "public" },
+    advice: { kind: "evaluate", transcripts: 4 },
   },
 };
+
+/** The rows of the invariants' matrix below the healthy one: the code faults of the tutorial. */
+export const MATRIX_FAULTS = [
+  "mask_shift",
+  "stale_old_logp",
+  "entropy_sign",
+  "sign_flip",
+  "accum_local",
+  "sampler_temp",
+  "ref_is_policy",
+] as const satisfies readonly FaultName[];
+
+/** Code faults beyond the tutorial's, from reports about real trainers. */
+export const FURTHER_FAULTS: readonly FaultName[] = FAULT_NAMES.filter((name) =>
+  FAULTS[name].kind === "code" && !(MATRIX_FAULTS as readonly FaultName[]).includes(name)
+);
+
+/** Failures of a configuration: the code is right. */
+export const CONFIGURATION_FAULTS: readonly FaultName[] = FAULT_NAMES.filter((name) =>
+  FAULTS[name].kind === "configuration"
+);
 
 /**
  * The stages of a trainer with a fault: the healthy ones with recomputed old log-probs, then the fault's own.

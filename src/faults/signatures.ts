@@ -58,7 +58,7 @@ function valuesOf({ rows }: Observed, name: MetricName): number[] {
 
 /** Whether a metric's mean over a run lies inside its healthy range. */
 function isInRange(run: Observed, name: MetricName): boolean {
-  const [low, high] = HEALTHY_RANGES[name];
+  const [low, high] = HEALTHY_RANGES[name] ?? [NaN, NaN];
   const value = mean(valuesOf(run, name));
   return value >= low && value <= high;
 }

@@ -73,8 +73,9 @@ function isLikeTheHealthyRuns({ settings }: RunData): boolean {
 
 function healthyBand(run: RunData, name: keyof typeof METRICS): ChartBand | undefined {
   const points = run.metrics.get(name);
-  if (!points || !isLikeTheHealthyRuns(run)) return undefined;
-  const [low, high] = HEALTHY_RANGES[name];
+  const range = HEALTHY_RANGES[name];
+  if (!points || !range || !isLikeTheHealthyRuns(run)) return undefined;
+  const [low, high] = range;
   const ends = [points[0][0], points[points.length - 1][0]];
   return { name: "healthy range", points: ends.map((x) => [x, low, high]) };
 }

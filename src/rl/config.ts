@@ -174,13 +174,9 @@ export const COMMON_DEFAULTS: Omit<TrainConfig, "algorithm" | "aggregation"> = {
   recordSpikeFactor: 0,
 };
 
-/** What an algorithm changes in the common defaults. */
-export const ALGORITHM_DEFAULTS: Readonly<Record<AlgorithmName, Partial<TrainConfig>>> = {
+/** What an algorithm changes in the common defaults, where it changes any. */
+export const ALGORITHM_DEFAULTS: Readonly<Partial<Record<AlgorithmName, Partial<TrainConfig>>>> = {
   reinforce: { preset: "chapter6", lr: 2e-3, steps: 80, minibatches: 1, evalEvery: 10 },
-  grpo: {},
-  drgrpo: {},
-  rloo: {},
-  ppo: {},
 };
 
 type Values = Readonly<Record<string, unknown>>;

@@ -11,7 +11,7 @@ import {
 } from "../../src/rl/config.ts";
 
 Deno.test("resolveConfig() overlays the algorithm's defaults on the common ones", () => {
-  for (const algorithm of Object.keys(ALGORITHM_DEFAULTS) as AlgorithmName[]) {
+  for (const algorithm of Object.keys(ALGORITHMS) as AlgorithmName[]) {
     assertEquals(resolveConfig({ flags: { algorithm } }), {
       algorithm,
       aggregation: ALGORITHMS[algorithm].aggregation,
