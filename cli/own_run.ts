@@ -1,4 +1,5 @@
 /** What triage says of a run of ours, for a terminal and as a document. */
+import { withDigits } from "../src/core/digits.ts";
 import { inWords, speakAgainst } from "../src/diagnose/finding.ts";
 import type { Evidence, Unchecked } from "../src/diagnose/triage/evaluate.ts";
 import type { Cause, TriageReport } from "../src/diagnose/triage/triage.ts";
@@ -10,7 +11,7 @@ import { nextCommand } from "./next_command.ts";
 
 function describeEvidence(evidence: Evidence): string[] {
   const { metric, statistic, step, value, relation, bound, boundFrom } = evidence;
-  const number = (n: number | null) => n === null ? "no number" : String(Number(n.toPrecision(4)));
+  const number = (n: number | null) => n === null ? "no number" : withDigits(n, 4);
   return [
     bound === null
       ? `       ${metric} is ${statistic} in step ${step}`

@@ -1,4 +1,5 @@
 /** `agentrl faults`: the catalogue of failures, each a run of its own beside the healthy run that it is compared with. */
+import { withDigits } from "../../src/core/digits.ts";
 import { UserError } from "../../src/core/errors.ts";
 import { suggestName } from "../../src/core/nearest.ts";
 import {
@@ -134,8 +135,7 @@ function describeRuns(
   runs: Readonly<Partial<Record<CatalogueName, RunSummary>>>,
   signatures: ReturnType<typeof testSignatures>,
 ): string {
-  const show = (value: number | undefined) =>
-    value === undefined ? "-" : String(Number(value.toPrecision(2)));
+  const show = (value: number | undefined) => value === undefined ? "-" : withDigits(value, 2);
   const table = formatColumns(
     ["run", ...SHOWN.map(([, heading]) => ` ${heading}`), " held"],
     Object.entries(runs).map(([name, { first4, last4, evalPass }]) => [

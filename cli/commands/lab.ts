@@ -1,4 +1,5 @@
 /** `agentrl lab`: the experiments, each beside the numbers that it reproduces. */
+import { withDigits } from "../../src/core/digits.ts";
 import denoConfig from "../../deno.json" with { type: "json" };
 import { EXPERIMENTS } from "../../src/lab/experiments.ts";
 import type { Cell, LabCheck, ResultTable } from "../../src/lab/experiment.ts";
@@ -18,7 +19,7 @@ const COLUMNS = 80;
 /** Four digits: as many as the tutorial prints. */
 function formatCell(cell: Cell): string {
   if (cell === null) return "-";
-  return typeof cell === "number" ? String(Number(cell.toPrecision(4))) : cell;
+  return typeof cell === "number" ? withDigits(cell, 4) : cell;
 }
 
 function tableLines({ title, columns, rows }: ResultTable): string[] {

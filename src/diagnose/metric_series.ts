@@ -1,4 +1,5 @@
 /** The metrics of a run as columns, whoever wrote them, and the statistics that rules about them read. */
+import { END_STEPS, firstSteps, lastSteps } from "../core/run_ends.ts";
 import { at } from "../core/element.ts";
 import { UserError } from "../core/errors.ts";
 import { type Column, ColumnCollector } from "../core/columns.ts";
@@ -23,9 +24,6 @@ export interface Statistic {
   readonly step: number;
 }
 
-/** Steps at either end of a run over which a trend is taken: one step of 64 episodes is noisy. */
-const WINDOW = 4;
-
 /** Index of the largest value; NaN cannot be in a series. */
 function indexOfLargest(values: readonly number[]): number {
   return values.reduce((best, value, i) => value > at(values, best) ? i : best, 0);
@@ -37,10 +35,10 @@ function entry({ steps, values }: Series, index: number): Statistic {
 
 /** Undefined where the two windows of a trend would overlap. */
 function windows({ steps, values }: Series) {
-  if (values.length < 2 * WINDOW) return undefined;
+  if (values.length < 2 * END_STEPS) return undefined;
   return {
-    first: { value: mean(values.slice(0, WINDOW)), step: at(steps, WINDOW - 1) },
-    last: { value: mean(values.slice(-WINDOW)), step: at(steps, steps.length - 1) },
+    first: { value: mean(firstSteps(values)), step: at(steps, END_STEPS - 1) },
+    last: { value: mean(lastSteps(values)), step: at(steps, steps.length - 1) },
   };
 }
 

@@ -1,4 +1,5 @@
 /** What each run of the catalogue must show, as data: the signature by which its failure is known. */
+import { withDigits } from "../core/digits.ts";
 import { largest, mean, smallest } from "../core/statistics.ts";
 import type { CatalogueName } from "./catalogue.ts";
 import { HEALTHY_RANGES } from "./healthy_ranges.ts";
@@ -50,7 +51,7 @@ function observe(rows: readonly MetricsRow[]): Observed {
   };
 }
 
-const show = (value: number) => String(Number(value.toPrecision(2)));
+const show = (value: number) => withDigits(value, 2);
 
 function valuesOf({ rows }: Observed, name: MetricName): number[] {
   return rows.map((row) => row[name] ?? NaN);

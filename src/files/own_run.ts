@@ -1,6 +1,6 @@
 /** Tells our own runs from other people's by what lies at a path. */
 import { EVERY_ROW } from "../producers/agentrl.ts";
-import { infoOf } from "./paths.ts";
+import { infoOf, isFolder } from "./paths.ts";
 
 /** Bytes in which the first row of a metrics.jsonl ends: it has about forty numbers. */
 const HEAD_BYTES = 64 * 1024;
@@ -47,6 +47,6 @@ function isOwnConfig(path: string): boolean {
  */
 export function isOwnRun(path: string): boolean {
   if (path === "-") return false;
-  if (infoOf(path)?.isDirectory !== true) return hasOwnRows(path);
+  if (!isFolder(path)) return hasOwnRows(path);
   return isOwnConfig(`${path}/config.json`) || hasOwnRows(`${path}/metrics.jsonl`);
 }

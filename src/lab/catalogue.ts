@@ -1,4 +1,5 @@
 /** Experiment `catalogue`: ten failures and their relatives, each a run beside the healthy run that it is compared with. */
+import { withDigits } from "../core/digits.ts";
 import { largest, median, smallest } from "../core/statistics.ts";
 import {
   CATALOGUE,
@@ -105,8 +106,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   },
 };
 
-const round = (value: number | undefined) =>
-  value === undefined ? "-" : String(Number(value.toPrecision(2)));
+const round = (value: number | undefined) => value === undefined ? "-" : withDigits(value, 2);
 
 /** Means of the first four steps > of the last four. */
 function runTable(

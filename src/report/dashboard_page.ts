@@ -1,4 +1,5 @@
 /** The dashboard of ten failures (Figure 18.1): per failure the reward and the metric that exposes it, beside a healthy run. */
+import { firstSteps, lastSteps } from "../core/run_ends.ts";
 import { FAULTS } from "../faults/faults.ts";
 import type { MetricName } from "../rl/metrics.ts";
 import { METRICS } from "../rl/metric_dictionary.ts";
@@ -97,8 +98,8 @@ function endsTable({ runs }: FaultsData): Html {
     if (!points || points.length === 0) return "–";
     const meanOf = (part: typeof points) =>
       part.reduce((sum, [, y]) => sum + y, 0) / Math.max(1, part.length);
-    return `${formatNumber(meanOf(points.slice(0, 4)))} → ${
-      formatNumber(meanOf(points.slice(-4)))
+    return `${formatNumber(meanOf(firstSteps(points)))} → ${
+      formatNumber(meanOf(lastSteps(points)))
     }`;
   };
   return resultTable({

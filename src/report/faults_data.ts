@@ -1,4 +1,5 @@
 /** The catalogue of failures: runs as pairs of a failure and its control. */
+import { lastSteps } from "../core/run_ends.ts";
 import { z } from "zod";
 import { mean, sampleVariance } from "../core/statistics.ts";
 import { CATALOGUE, type CatalogueName, type CatalogueRun } from "../faults/catalogue.ts";
@@ -99,13 +100,9 @@ export function untilStep(points: readonly Point[], lastStep: number): readonly 
   return points.filter(([step]) => step <= lastStep);
 }
 
-/** Steps over which the end of a run is averaged. */
-const LAST_STEPS = 4;
-
 /** Mean of a metric over a run's last four steps; NaN where it was not measured. */
 export function lastMean(run: RunData, name: string, lastStep = Infinity): number {
-  const values = untilStep(run.metrics.get(name) ?? [], lastStep).slice(-LAST_STEPS)
-    .map(([, y]) => y);
+  const values = lastSteps(untilStep(run.metrics.get(name) ?? [], lastStep)).map(([, y]) => y);
   return values.length === 0 ? NaN : mean(values);
 }
 

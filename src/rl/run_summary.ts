@@ -1,9 +1,7 @@
 /** A run in a few numbers: its first steps, its last ones, and the last evaluation. */
+import { firstSteps, lastSteps } from "../core/run_ends.ts";
 import { mean } from "../core/statistics.ts";
 import type { MetricName, MetricsRow } from "./metrics.ts";
-
-/** Steps at either end. */
-const STEPS = 4;
 
 /** Means of metrics over some steps, as far as they were measured there. */
 export type MetricMeans = Readonly<Partial<Record<MetricName, number>>>;
@@ -36,8 +34,8 @@ function meansOf(rows: readonly MetricsRow[]): MetricMeans {
 export function summarizeRun(rows: readonly MetricsRow[]): RunSummary {
   const evaluated = rows.findLast(({ eval_pass }) => eval_pass !== undefined);
   return {
-    first4: meansOf(rows.slice(0, STEPS)),
-    last4: meansOf(rows.slice(-STEPS)),
+    first4: meansOf(firstSteps(rows)),
+    last4: meansOf(lastSteps(rows)),
     evalPass: evaluated?.eval_pass ?? null,
   };
 }

@@ -1,4 +1,5 @@
 /** What rules read off a series: levels at both ends, noise, trends, shifts and spikes, all of them robust to single rows. */
+import { withDigits } from "../../core/digits.ts";
 import { median, quantile } from "../../core/statistics.ts";
 import type { MeasuredSeries } from "../../producers/run_view.ts";
 
@@ -323,5 +324,5 @@ export function say(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 1e9) {
     return String(value).replace(/\B(?=(?:\d{3})+$)/g, ",");
   }
-  return String(Number(value.toPrecision(3)));
+  return withDigits(value, 3);
 }
