@@ -7,7 +7,6 @@ import type { CompiledGym } from "../gym/compiled.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
 import type { ForwardSize } from "../model/tiny_agent.ts";
 import { Learner } from "../model/learner.ts";
-import type { KeptRows, LoadedBatch } from "../model/learner_batch.ts";
 import {
   createParameters,
   destroyParameters,
@@ -16,15 +15,14 @@ import {
   writeParameters,
 } from "../model/parameters.ts";
 import { maxBatchRows } from "../model/workspace.ts";
-import { forEachRow, selectEpisodes } from "../rollout/batch.ts";
 import { Decoder } from "../rollout/decoder.ts";
 import { type ResidentRequest, rolloutResident } from "../rollout/resident.ts";
-import { splitEpisodes } from "../rollout/score.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { AdvantageOutput } from "./algorithms.ts";
 import { episodesPerStep, type TrainConfig } from "./config.ts";
 import { drawTasks, HELDOUT_TASKS, TRAIN_TASKS } from "./draw_tasks.ts";
 import { resampleFlatGroups } from "./dynamic_sampling.ts";
+import { scoreBatch } from "./score_batch.ts";
 import { HEALTHY_STAGES, type StageContext, type Stages } from "./stages.ts";
 import { collate, type TrainBatch } from "./train_batch.ts";
 import { UpdateRun } from "./update.ts";
@@ -204,32 +202,12 @@ export class Trainer {
     return collate(trajectories, { groupId_B, vocabSize, ...options });
   }
 
-  /** Numbers [B, C] that `record` keeps of a batch and `choose` takes from it, in pieces that the learner holds. */
-  async #scoreBatch(
-    batch: TrainBatch,
-    record: (loaded: LoadedBatch) => void,
-    choose: (kept: KeptRows) => Float32Array,
-  ): Promise<Float32Array> {
-    const { learner } = this;
-    const { packed } = batch;
-    const { vocabSize } = learner.parameters.config;
-    const grid_BC = new Float32Array(packed.gridRowCount * packed.columnCount);
-    for (const { begin, end } of splitEpisodes(packed.length_B, learner.workspace.capacity)) {
-      const isWhole = end - begin === packed.episodeCount;
-      const episodes = Array.from({ length: end - begin }, (_, i) => begin + i);
-      const rows = isWhole ? packed : selectEpisodes(batch, { episodes, vocabSize });
-      record(learner.load(rows));
-      const { rows: [kept] } = await learner.collect();
-      const rows_N4 = kept ? choose(kept) : new Float32Array();
-      forEachRow(rows, (row, cell) => grid_BC[cell] = at(rows_N4, 4 * row));
-    }
-    return grid_BC;
-  }
-
   /** Log-probs [B, C] of a batch under the current weights, at the configured or the given temperature. */
   async recompute(batch: TrainBatch, temperature = this.config.temperature): Promise<Float32Array> {
-    const record = (loaded: LoadedBatch) => loaded.forward(temperature).keepRows();
-    return await this.#scoreBatch(batch, record, ({ result_N4 }) => result_N4);
+    return await scoreBatch(this.learner, batch, {
+      record: (loaded) => loaded.forward(temperature).keepRows(),
+      choose: ({ result_N4 }) => result_N4,
+    });
   }
 
   /** The plan of the KL reference, prepared when first needed; undefined without a KL term. */
@@ -253,21 +231,29 @@ export class Trainer {
     const plan = await this.#referencePlan();
     if (!plan) return undefined;
     const { temperature } = this.config;
-    const record = (loaded: LoadedBatch) => {
-      loaded.reference(plan, temperature);
-      loaded.forward(temperature).keepRows();
-    };
-    return await this.#scoreBatch(batch, record, ({ reference_N4 }) => reference_N4);
+    return await scoreBatch(this.learner, batch, {
+      record: (loaded) => {
+        loaded.reference(plan, temperature);
+        loaded.forward(temperature).keepRows();
+      },
+      choose: ({ reference_N4 }) => reference_N4,
+    });
   }
 
-  /** Runs the stages before the minibatches. */
-  async prepare(batch: TrainBatch): Promise<PreparedUpdate> {
-    const { config, stages, context } = this;
+  /** What the rewards of a batch say of each episode: its advantage, and the moving baseline after the batch. */
+  judge(batch: TrainBatch): AdvantageOutput {
+    return this.stages.advantages(batch, { config: this.config, baseline: this.#state.baseline });
+  }
+
+  /** A judged batch as the loss sees it: which tokens are trained, and what the old policy made of them. */
+  async prepare(
+    batch: TrainBatch,
+    judged: AdvantageOutput = this.judge(batch),
+  ): Promise<PreparedUpdate> {
+    const { stages, context } = this;
     const mask_BC = stages.lossMask(batch);
-    const { baseline } = this.#state;
-    const advantages = stages.advantages(batch, { config, baseline });
     const oldLogp_BC = await stages.oldLogp(batch, { ...context, mask_BC });
-    return { mask_BC, oldLogp_BC, ...advantages };
+    return { mask_BC, oldLogp_BC, ...judged };
   }
 
   async #openUpdate(
@@ -293,12 +279,13 @@ export class Trainer {
   }
 
   /**
-   * Updates the policy on a batch.
+   * Updates the policy on a batch, minibatch by minibatch.
+   * @param prepared What `prepare` made of it (default: it is prepared now).
    * @throws {DeviceLostError} When the device is gone.
    */
-  async update(batch: TrainBatch): Promise<UpdateReport> {
+  async update(batch: TrainBatch, prepared?: PreparedUpdate): Promise<UpdateReport> {
     const { config, stages, context } = this;
-    const prepared = await this.prepare(batch);
+    prepared ??= await this.prepare(batch);
     const isSkipped = config.skipZeroSignal && prepared.advantage_B.every((a) => a === 0);
     const run = await this.#openUpdate(batch, { prepared, isSkipped });
     const random = randomSequence({
@@ -346,15 +333,25 @@ export class Trainer {
     };
   }
 
-  /** One step: samples, updates, and counts on. @throws {DeviceLostError} When the device is gone. */
+  /** One step: sample, judge, prepare, update, record. @throws {DeviceLostError} When the device is gone. */
   async step(): Promise<StepReport> {
-    const { step } = this.#state;
-    const { weightsKept = 0 } = this.stages;
-    const before_W = weightsKept > 0 ? await this.#weightsBefore(0) : undefined;
+    const isKept = (this.stages.weightsKept ?? 0) > 0;
+    const before_W = isKept ? await this.#weightsBefore(0) : undefined;
     const batch = await this.sampleBatch();
-    const update = await this.update(batch);
+    const judged = this.judge(batch);
+    const prepared = await this.prepare(batch, judged);
+    const update = await this.update(batch, prepared);
+    return this.#record({ batch, update, before_W });
+  }
+
+  /** Counts the step, keeps the weights that later steps may ask for, and reports. */
+  #record(
+    done: Omit<StepReport, "step"> & { readonly before_W: Float32Array<ArrayBuffer> | undefined },
+  ): StepReport {
+    const { batch, update, before_W } = done;
+    const { step } = this.#state;
     this.#state = { ...this.#state, step: step + 1 };
-    if (before_W) this.#history.push(before_W, weightsKept);
+    if (before_W) this.#history.push(before_W, this.stages.weightsKept ?? 0);
     else this.#history.clear();
     return { step, batch, update };
   }
