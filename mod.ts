@@ -193,7 +193,7 @@ export {
   type AdvantageOutput,
   type AdvantageSetting,
   type Algorithm,
-} from "./src/rl/algorithms.ts";
+} from "./src/rl/algorithm.ts";
 export {
   KL_KINDS,
   type KlKind,
@@ -253,9 +253,9 @@ export {
 export { tinyAgentKnowledge } from "./src/faults/tiny_agent_knowledge.ts";
 export { TRIAGE_METRICS } from "./src/faults/triage_rules.ts";
 export { triageMetrics } from "./src/faults/run_metrics.ts";
+export type { Fault } from "./src/faults/fault.ts";
 export {
   CONFIGURATION_FAULTS,
-  type Fault,
   FAULT_NAMES,
   faultConfig,
   type FaultName,

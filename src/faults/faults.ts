@@ -4,7 +4,6 @@ import { randomSequence, STREAM } from "../core/rng.ts";
 import { OWNER } from "../core/owner.ts";
 import { TOKEN } from "../gym/vocabulary.ts";
 import { TINY_AGENT } from "../model/config.ts";
-import type { Advice } from "../diagnose/triage/next_step.ts";
 import type { TrainConfig } from "../rl/config.ts";
 import {
   chunk,
@@ -13,6 +12,7 @@ import {
   recomputedOldLogp,
   type Stages,
 } from "../rl/stages.ts";
+import { type Fault, replay } from "./fault.ts";
 import { collate, gridRows } from "../rl/train_batch.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
@@ -46,25 +46,6 @@ export const FAULT_NAMES = [
 
 /** Name of a failure. */
 export type FaultName = typeof FAULT_NAMES[number];
-
-/** A failure: what it is, and what of a healthy run it changes. */
-export interface Fault {
-  /** One line. */
-  readonly summary: string;
-  /** `code`: a stage is wrong. `configuration`: the code is right and the setting is not. */
-  readonly kind: "code" | "configuration";
-  /** The replaced stages. They remember nothing: what a fault needs of earlier steps the trainer keeps. */
-  readonly stages?: () => Partial<Stages>;
-  /** What it sets in the configuration of the run. */
-  readonly config?: Partial<TrainConfig>;
-  /** Keys of the invariants that could not hold if it were there; none where left out. */
-  readonly ruledOutBy?: readonly string[];
-  /** How triage says to look further. */
-  readonly advice: Advice;
-}
-
-/** The first step again, with a stage of the fault's: a run that has the fault stays as it is. */
-const replay = (stage: keyof Stages): Advice => ({ kind: "replay", step: 0, stage });
 
 /** The mask moved one token to the right: aligned to the ids instead of to the ids that follow. */
 const shiftedMask: Stages["lossMask"] = ({ policyMask_BC, packed: { columnCount: C } }) =>

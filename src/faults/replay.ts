@@ -8,7 +8,8 @@ import { HEALTHY_STAGES, recomputedOldLogp, type Stages } from "../rl/stages.ts"
 import { collate, type TrainBatch } from "../rl/train_batch.ts";
 import type { Trainer } from "../rl/trainer.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import { type Fault, FAULT_NAMES, type FaultName, FAULTS } from "./faults.ts";
+import type { Fault } from "./fault.ts";
+import { FAULT_NAMES, type FaultName, FAULTS } from "./faults.ts";
 import { type MetricName, type MetricsRow, metricsRow } from "../rl/metrics.ts";
 
 /** Metrics whose jumps are worth a record: how far a step goes, and whether sampler and trainer agree. */

@@ -20,10 +20,13 @@ function isAboutRuns({ faults, matrix, lab, bench }: ReportContent): boolean {
 
 function pages(content: ReportContent, { chartJsVersion }: PageScripts): Section[] {
   const { runs, logs, faults, matrix, lab, bench } = content;
-  const shown = [...logs.map(logPage), ...runs.map(runPage)];
+  const shown = [
+    ...logs.map(logPage),
+    ...runs.map(runPage),
+  ];
   const reproduce = reproducePage(content, { chartJsVersion });
   if (isAboutRuns(content)) {
-    const summary = shown.length > 1 ? [summaryPage(content)] : [];
+    const summary = logs.length + runs.length > 1 ? [summaryPage(content)] : [];
     // The map is about our own metrics and invariants.
     const ours = runs.length > 0 ? [triagePage(), reproduce] : [];
     return [...summary, ...shown, ...ours];

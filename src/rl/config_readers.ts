@@ -1,11 +1,7 @@
 /** Which keys of the configuration are passed over by the others' values, so that setting them would change nothing. */
 import type { AggregationMode } from "../equations/aggregate.ts";
-import {
-  type AdvantageSetting,
-  type Algorithm,
-  type AlgorithmName,
-  ALGORITHMS,
-} from "./algorithms.ts";
+import type { AdvantageSetting, Algorithm } from "./algorithm.ts";
+import { type AlgorithmName, ALGORITHMS } from "./algorithms.ts";
 
 /** What decides whether a key is read. */
 export interface ReadConfig {

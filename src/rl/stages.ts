@@ -9,7 +9,8 @@ import type { PolicyLossOptions } from "../equations/policy_loss.ts";
 import type { ResidentRequest } from "../rollout/resident.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { aggregationWeights } from "../equations/aggregate.ts";
-import { type AdvantageOutput, ALGORITHMS } from "./algorithms.ts";
+import type { AdvantageOutput } from "./algorithm.ts";
+import { ALGORITHMS } from "./algorithms.ts";
 import type { TrainConfig } from "./config.ts";
 import type { TrainBatch } from "./train_batch.ts";
 

@@ -18,7 +18,7 @@ import { maxBatchRows } from "../model/workspace.ts";
 import { Decoder } from "../rollout/decoder.ts";
 import { type ResidentRequest, rolloutResident } from "../rollout/resident.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import type { AdvantageOutput } from "./algorithms.ts";
+import type { AdvantageOutput } from "./algorithm.ts";
 import { episodesPerStep, type TrainConfig } from "./config.ts";
 import { drawTasks, HELDOUT_TASKS, TRAIN_TASKS } from "./draw_tasks.ts";
 import { resampleFlatGroups } from "./dynamic_sampling.ts";

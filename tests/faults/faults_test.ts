@@ -1,9 +1,9 @@
 /** Tests of src/faults/faults.ts: what each fault changes, stage by stage, and what it leaves alone. */
+import type { Fault } from "../../src/faults/fault.ts";
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { CATALOGUE_NAMES, catalogueConfig } from "../../src/faults/catalogue.ts";
 import {
   ENTROPY_PENALTY,
-  type Fault,
   FAULT_NAMES,
   faultConfig,
   type FaultName,
