@@ -133,6 +133,14 @@ function circleViolations(tree: Tree): string[] {
   return found;
 }
 
+/** Programs of their own, whose answer is what they print; so are the examples of docs/. */
+const PROGRAMS = ["cli/readback_selftest.ts", "src/sandbox/sandbox.js"];
+
+const NO_CONSOLE = [
+  /\bconsole\.\w/,
+  "a stream that is closed would end the work: use src/files/terminal.ts",
+] as const;
+
 function sourceViolations(tree: Tree): string[] {
   const found: string[] = [];
   const rules: readonly (readonly [RegExp, string])[] = [
@@ -141,7 +149,6 @@ function sourceViolations(tree: Tree): string[] {
     [/\bclass\s+\w+\s+extends\s+(?!\w*Error\b)/, "only errors inherit"],
     [/^(?:export )?(?:let|var) /m, "a module must hold no state"],
     [/[\w)\]]!(?:[.;,)\]]|\[)/, "a non-null `!` hides a case"],
-    [/\bconsole\.\w/, "a stream that is closed would end the work: use src/files/terminal.ts"],
   ];
   for (const [path, source] of tree) {
     const lines = source.trimEnd().split("\n");
@@ -152,10 +159,11 @@ function sourceViolations(tree: Tree): string[] {
       found.push(`${path}: the first line must say what the file is for`);
     }
     // src/std repeats signatures of published packages.
-    if (!path.endsWith(".ts") || path.startsWith("tests/") || path.startsWith("src/std/")) continue;
-    // A program of its own, whose answer is what it prints.
-    if (path === "cli/readback_selftest.ts") continue;
-    for (const [pattern, reason] of rules) {
+    if (!/\.[tj]s$/.test(path) || path.startsWith("tests/") || path.startsWith("src/std/")) {
+      continue;
+    }
+    const isProgram = path.startsWith("docs/") || PROGRAMS.includes(path);
+    for (const [pattern, reason] of isProgram ? rules : [...rules, NO_CONSOLE]) {
       if (pattern.test(withoutCommentsAndTexts(source))) found.push(`${path}: ${reason}`);
     }
   }
@@ -264,7 +272,7 @@ function readTree(): Tree {
       else if (/\.(ts|js|wgsl)$/.test(name)) read(`${folder}${name}`);
     }
   };
-  for (const folder of ["src/", "cli/", "tests/", "shaders/"]) walk(folder);
+  for (const folder of ["src/", "cli/", "tests/", "shaders/", "docs/"]) walk(folder);
   read("mod.ts");
   read("cli/agentrl");
   return tree;
@@ -282,6 +290,14 @@ const RULES = {
 for (const [rule, violations] of Object.entries(RULES)) {
   Deno.test(`architecture: ${rule}`, () => assertEquals(violations(readTree()), []));
 }
+
+Deno.test("architecture: README.md and docs/extending.md list the layers in their order", () => {
+  const namesIn = (path: string, pattern: RegExp) =>
+    Deno.readTextFileSync(new URL(`../${path}`, import.meta.url)).match(pattern);
+  assertEquals([...namesIn("README.md", /(?<=^ {4}src\/)\w+(?=\/ )/gm) ?? [], "cli"], LAYERS);
+  const rooms = namesIn("docs/extending.md", /^\| `[^|]+/gm)?.join().match(/(?<=`)\w+(?=`)/g);
+  assertEquals(["std", ...rooms ?? []], LAYERS);
+});
 
 Deno.test("architecture: the launcher knows every command", () => {
   assertEquals(launcherViolations(readTree(), Object.keys(COMMANDS)), []);
@@ -304,6 +320,9 @@ Deno.test("architecture: each rule finds its planted violation and nothing in a 
   const planted: readonly (readonly [string, string, string])[] = [
     ["src/core/a.ts", '/** A. */\nimport "../gpu/b.ts";\n', "core must not import src/gpu/b.ts"],
     ["cli/a.ts", "/** A. */\nconsole.error(1);\n", "use src/files/terminal.ts"],
+    ["src/sandbox/a.js", "/** A. */\nlet a = 1;\n", "no state"],
+    ["cli/a.js", '/** A. */\nimport {} from "npm:zod";\n', "must be named in deno.json"],
+    ["docs/examples/a.ts", "/** A. */\nenum A { B }\n", "enum"],
     [
       "src/core/a.ts",
       '/** A. */\nawait import("../rl/b.ts");\n',
