@@ -3,7 +3,7 @@ import { seriesOf } from "../logs/run_log.ts";
 import { CANONICAL, type CanonicalMetric } from "../producers/definition.ts";
 import type { MeasuredSeries, RunView } from "../producers/run_view.ts";
 import type { Chart, ChartBand, ChartEvent, ChartSeries, Tone } from "./chart.ts";
-import type { Point } from "./downsample.ts";
+import { keptIndices, type Point } from "./downsample.ts";
 import { idOf } from "./html.ts";
 import type { LogData, ShownSeries } from "./log_data.ts";
 
@@ -22,9 +22,11 @@ export interface LogGroup {
 }
 
 /** The canonical metrics under their headings, in the order in which a run is read. */
-const GROUPS: readonly (readonly [string, string, readonly CanonicalMetric[]])[] = [
+export const LOG_GROUPS: readonly (readonly [string, string, readonly CanonicalMetric[]])[] = [
   ["outcome", "Outcome: what was reached", [
     "reward",
+    "reward_max",
+    "reward_min",
     "reward_component",
     "eval_score",
     "reward_std",
@@ -64,6 +66,7 @@ const GROUPS: readonly (readonly [string, string, readonly CanonicalMetric[]])[]
     "grad_norm",
     "learning_rate",
     "value_explained",
+    "value_loss",
   ]],
   ["time", "Time and amount", ["step_time", "throughput", "tokens", "epoch"]],
 ];
@@ -83,10 +86,18 @@ const MAX_UNKNOWN = 80;
 /** Seams and findings that are marked: more would run into each other. */
 const MAX_EVENTS = 40;
 
-/** (step, value) of a series; what the file gives as not available is left out, what went wrong is NaN. */
+/** Points of a curve of a log: a chart shows no more, and a log may have a million. */
+const MAX_POINTS = 800;
+
+/** (step, value) of a series, thinned out; what the file gives as not available is left out, what went wrong is NaN. */
 export function pointsOf({ steps, values, isNull }: ShownSeries): Point[] {
-  return Array.from(steps, (step, i): Point => [step, values[i]])
-    .filter((_, i) => isNull[i] === 0);
+  const present = isNull.includes(1)
+    ? Uint32Array.from(steps.keys()).filter((i) => isNull[i] === 0)
+    : undefined;
+  const indexOf = (place: number) => present ? present[place] : place;
+  const count = present?.length ?? steps.length;
+  return keptIndices({ count, y: (place) => values[indexOf(place)] }, MAX_POINTS)
+    .map((place): Point => [steps[indexOf(place)], values[indexOf(place)]]);
 }
 
 function eventsOf({ view, findings }: LogData, keys: ReadonlySet<string>): ChartEvent[] {
@@ -176,7 +187,7 @@ export function logCharts(
   const { view } = data;
   let count = 0;
   const nextId = () => idOf(prefix, "chart", count++);
-  const known = GROUPS.map(([id, title, metrics]): LogGroup => ({
+  const known = LOG_GROUPS.map(([id, title, metrics]): LogGroup => ({
     id: idOf(prefix, id),
     title,
     charts: metrics.flatMap((metric) =>

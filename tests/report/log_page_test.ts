@@ -1,8 +1,10 @@
 /** Tests of the page about another trainer's run: findings first and linked to their charts, every key drawn, nothing unescaped. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { RunLogBuilder } from "../../src/logs/run_log_builder.ts";
+import { CANONICAL } from "../../src/producers/definition.ts";
 import { interpret } from "../../src/producers/interpret.ts";
 import { chartsOf } from "../../src/report/chart.ts";
+import { LOG_GROUPS } from "../../src/report/log_charts.ts";
 import { logPage } from "../../src/report/log_page.ts";
 import type { LogData } from "../../src/report/log_data.ts";
 import { HOSTILE } from "./fixture.ts";
@@ -86,6 +88,11 @@ Deno.test("logPage() draws every key once, components together, restarts marked,
   assertEquals(pointsOf("kl").length, 9, "ten steps, of which the first has no value");
   assertEquals(pointsOf("entropy").filter(([, y]) => Number.isNaN(y)).map(([x]) => x), [40]);
   assert(charts.every(({ events }) => events?.some(({ x, kind }) => x === 60 && kind === "seam")));
+});
+
+Deno.test("every canonical metric has a place on the page, and only one", () => {
+  const places = LOG_GROUPS.flatMap(([, , metrics]) => metrics);
+  assertEquals(places.toSorted(), Object.keys(CANONICAL).toSorted());
 });
 
 Deno.test("logPage() draws no band but that of the user's own healthy run", () => {
