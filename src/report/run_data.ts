@@ -5,7 +5,7 @@ import type { Finding } from "../diagnose/finding.ts";
 import type { CheckResult } from "../diagnose/invariant.ts";
 import type { TriageReport } from "../diagnose/triage/triage.ts";
 import type { RunSettings } from "../run/run_settings.ts";
-import { downsample, type Point } from "./downsample.ts";
+import { keptIndices, type Point } from "./downsample.ts";
 
 /** A sampled episode. */
 export interface EpisodeData {
@@ -60,10 +60,11 @@ const MAX_POINTS = 20_000;
 const LAST_POINTS = 8;
 
 function pointsOf({ steps, values }: Column): readonly Point[] {
-  const points = values.map((value, i): Point => [steps[i], value]);
-  if (points.length <= MAX_POINTS) return points;
-  const early = downsample(points.slice(0, -LAST_POINTS), MAX_POINTS - LAST_POINTS);
-  return [...early, ...points.slice(-LAST_POINTS)];
+  const point = (i: number): Point => [steps[i], values[i]];
+  if (values.length <= MAX_POINTS) return values.map((_, i) => point(i));
+  const early = values.length - LAST_POINTS;
+  const kept = keptIndices({ count: early, y: (i) => values[i] }, MAX_POINTS - LAST_POINTS);
+  return [...kept, ...Array.from({ length: LAST_POINTS }, (_, i) => early + i)].map(point);
 }
 
 /**
