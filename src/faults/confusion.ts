@@ -1,5 +1,5 @@
 /** How good triage is: the true causes of many runs against what it ranks first, as counts and as a table. */
-import { largest } from "../core/statistics.ts";
+import { markdownTable } from "../core/markdown_table.ts";
 import type { FaultName } from "./faults.ts";
 import type { TriageReport } from "../diagnose/triage/triage.ts";
 
@@ -68,30 +68,13 @@ export function confusionRows(runs: readonly TriagedRun[]): ConfusionRow[] {
  * @returns Lines.
  */
 export function confusionTable(rows: readonly ConfusionRow[]): string[] {
-  const cells = [
-    ["run", "runs", "first-ranked answer", "right", "in the first three"],
-    ...rows.map(({ name, runs, answers, right, inFirstThree }) => [
-      name,
-      String(runs),
-      answers.map(([answer, count]) => `${answer} × ${count}`).join(", "),
-      String(right),
-      String(inFirstThree),
-    ]),
-  ];
-  const isNumber = [false, true, false, true, true];
-  const widths = isNumber.map((_, column) => largest(cells.map((row) => row[column].length)));
-  const line = (row: readonly string[]) => `| ${row.join(" | ")} |`;
-  const [header = "", ...body] = cells.map((row) =>
-    line(
-      row.map((text, column) =>
-        isNumber[column] ? text.padStart(widths[column]) : text.padEnd(widths[column])
-      ),
-    )
-  );
-  const rule = line(
-    widths.map((width, column) =>
-      isNumber[column] ? `${"-".repeat(width - 1)}:` : "-".repeat(width)
-    ),
-  );
-  return [header, rule, ...body];
+  const header = ["run", "runs", "first-ranked answer", "right", "in the first three"];
+  const cells = rows.map(({ name, runs, answers, right, inFirstThree }) => [
+    name,
+    String(runs),
+    answers.map(([answer, count]) => `${answer} × ${count}`).join(", "),
+    String(right),
+    String(inFirstThree),
+  ]);
+  return markdownTable(header, cells, { numbers: ["runs", "right", "in the first three"] });
 }

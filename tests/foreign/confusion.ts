@@ -2,6 +2,7 @@
  * What `agentrl triage` says of known runs when it sees nothing but another framework's log of them: writes
  * docs/triage_of_logs.md. The runs are made with the commands that the page names.
  */
+import { markdownTable } from "../../src/core/markdown_table.ts";
 import type { Finding } from "../../src/diagnose/finding.ts";
 import { CATALOGUE_NAMES } from "../../src/faults/catalogue.ts";
 import { readMetricsRows } from "../../src/run/metrics_rows.ts";
@@ -88,14 +89,13 @@ function table(
   judged: ReadonlyMap<string, readonly Judged[]>,
   kinds: readonly Finding["class"][],
 ): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const header = ["run", "runs", ...FRAMEWORKS];
   const rows = Array.from(judged, ([name, runs]) => [
     `\`${name}\``,
     String(runs.length),
     ...FRAMEWORKS.map((framework) => countIds(runs.map((run) => run[framework]), kinds)),
   ]);
-  return [line(header), line(header.map(() => "---")), ...rows.map(line)].join("\n");
+  return markdownTable(header, rows).join("\n");
 }
 
 if (import.meta.main) {

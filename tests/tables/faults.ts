@@ -2,6 +2,7 @@
  * Writes tests/tables/faults.md: the catalogue of failures for three training seeds beside the tutorial and the PyTorch
  * peer, and the matrix of invariants. Regenerate with the commands that the table itself names.
  */
+import { markdownTable } from "../../src/core/markdown_table.ts";
 import { CATALOGUE_NAMES, type CatalogueName } from "../../src/faults/catalogue.ts";
 import type { MetricName } from "../../src/rl/metrics.ts";
 import { DEBUG_BASE } from "../../src/faults/debug_base.ts";
@@ -32,11 +33,6 @@ const PEER: Readonly<Partial<Record<CatalogueName, string>>> = {
   public_reward: "reward 0.98, hardcode 0.98, held-out 0.00 (all three)",
 };
 
-function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  return [line(header), line(header.map(() => "---")), ...rows.map(line)].join("\n");
-}
-
 function signatureTable(summaries: readonly Summary[]): string {
   const [first] = summaries;
   const rows = first.signatures.map(({ run, claim }, i) => {
@@ -47,7 +43,7 @@ function signatureTable(summaries: readonly Summary[]): string {
     return [`\`${run}\``, claim, tutorial, peer, ...ours];
   });
   const seeds = summaries.map(({ seed }) => `ours, seed ${seed}`);
-  return markdownTable(["run", "must show", "tutorial", "peer", ...seeds], rows);
+  return markdownTable(["run", "must show", "tutorial", "peer", ...seeds], rows).join("\n");
 }
 
 const SHOWN = [
@@ -73,7 +69,7 @@ function runTable({ runs }: Summary): string {
       `\`${weightsHash.slice(0, 8)}\``,
     ];
   });
-  return markdownTable(["run", ...SHOWN, "held-out", "weights"], rows);
+  return markdownTable(["run", ...SHOWN, "held-out", "weights"], rows).join("\n");
 }
 
 function matrixTable(rows: readonly FaultChecks[]): string {
@@ -87,7 +83,7 @@ function matrixTable(rows: readonly FaultChecks[]): string {
   return markdownTable(
     ["fault", ...ids, "caught by"],
     rows.map((row) => [`\`${row.bug}\``, ...row.checks.map(cells), caught(row)]),
-  );
+  ).join("\n");
 }
 
 function baseTable(): string {
@@ -99,7 +95,7 @@ function baseTable(): string {
       heldOut.map((rate) => rate.toFixed(2)).join(", "),
       rejected ?? "taken",
     ]),
-  );
+  ).join("\n");
 }
 
 /** Healthy runs of all seeds: at least 8 of 10 must reach 0.5, and none may have a gap. */
