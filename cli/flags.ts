@@ -79,7 +79,7 @@ function helpSpelling(name: string, flag: Flag): string {
 }
 
 /** Every way to write the flags, with their names: a flag that is on by default also has its affirmative form. */
-function spellingsOf(declared: Flags): Map<string, string> {
+export function spellingsOf(declared: Flags): Map<string, string> {
   return new Map(
     Object.entries(declared).flatMap(([name, flag]) =>
       [helpSpelling(name, flag), flagOnCommandLine(name)].map((written) => [written, name] as const)

@@ -9,11 +9,17 @@ import type { Command } from "./command.ts";
 import { COMMON_FLAGS, type Flags, formatFlags, formatTable, parseFlags } from "./flags.ts";
 import { COMMAND_GROUPS, COMMANDS } from "./registry.ts";
 
-/** What the launcher does itself. */
+/** What has no module of its own: the launcher's commands, and what is about all the others. */
 const LAUNCHER_COMMANDS: readonly (readonly [name: string, summary: string])[] = [
   ["test", "the test suite; further arguments go to `deno test`"],
+  ["completion", 'for bash and zsh: eval "$(cli/agentrl completion)"'],
   ["deno", "the Deno that runs all this, with the arguments given"],
 ];
+
+/** Every command that can be called. */
+function allNames(): string[] {
+  return [...Object.keys(COMMANDS), ...LAUNCHER_COMMANDS.map(([own]) => own)];
+}
 
 function overview(): string {
   const groups = COMMAND_GROUPS.map(({ title, commands }) => ({
@@ -117,6 +123,24 @@ async function runCommand(args: readonly string[], calledAs: string): Promise<nu
     : print(isStyled ? text : escapeLines(text), { calledAs, exitCode });
 }
 
+/** Prints what a shell reads to complete commands and flags. */
+async function printCompletion(args: readonly string[], calledAs: string): Promise<number> {
+  const { flags, positionals } = parseFlags(args, { help: COMMON_FLAGS.help });
+  checkPositionals(positionals);
+  if (flags.help) {
+    return print('completion of commands and flags: eval "$(cli/agentrl completion)"', {
+      calledAs,
+    });
+  }
+  const { completionScript } = await import("./completion.ts");
+  const loaded = await Promise.all(
+    Object.entries(COMMANDS).map(async ([name, { load }]) =>
+      [name, flagsOf((await load()).command)] as const
+    ),
+  );
+  return print(completionScript(new Map(loaded), { names: allNames() }), { calledAs });
+}
+
 /** A package that is neither in Deno's cache nor to be had, as a sentence; other errors as they are. */
 function asMissingPackage(error: unknown): unknown {
   // Deno has no class for this: "Failed caching npm package 'zod@4.6.7'", then the reasons, one a line.
@@ -152,10 +176,10 @@ async function runArguments(args: readonly string[], calledAs: string): Promise<
   }
   if (name === "--help" || name === "-h" || name === "help") return print(overview(), { calledAs });
   if (name === "--version") return print(`agentrl ${denoConfig.version}`, { calledAs });
+  if (name === "completion") return await printCompletion(args.slice(1), calledAs);
   if (!Object.hasOwn(COMMANDS, name)) {
-    const known = [...Object.keys(COMMANDS), ...LAUNCHER_COMMANDS.map(([own]) => own)];
     const kind = name.startsWith("-") ? "flag before the command" : "command";
-    throw new UserError(`unknown ${kind} "${name}": ${suggestName(name, known)}`);
+    throw new UserError(`unknown ${kind} "${name}": ${suggestName(name, allNames())}`);
   }
   return await runCommand(args, calledAs);
 }
