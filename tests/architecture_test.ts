@@ -12,6 +12,7 @@ const LAYERS = [
   "equations",
   "reference",
   "logs",
+  "tokens",
   "producers",
   "diagnose",
   "gpu",
