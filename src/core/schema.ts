@@ -54,8 +54,8 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/** A found value as a part of a sentence: short. */
-function shown(value: unknown): string {
+/** A found value as a part of a sentence, with its verb: short. */
+export function describeValue(value: unknown): string {
   if (value === undefined) return "is missing";
   if (typeof value === "object" && value !== null) {
     return Array.isArray(value) ? "is a list" : "is an object";
@@ -84,7 +84,7 @@ export function requireSchema<T>(
   const [issue] = result.error.issues;
   if (issue === undefined) throw new UserError(`Cannot use ${source}`);
   const name = issue.path.map(String).join(".") || "its content";
-  const found = shown(valueAt(value, issue.path));
+  const found = describeValue(valueAt(value, issue.path));
   throw new UserError(
     issue.code === "custom" || issue.code === "unrecognized_keys" || issue.code === "invalid_union"
       ? `Cannot use ${source}: ${name} ${describeRule(issue)}`

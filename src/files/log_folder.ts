@@ -1,7 +1,8 @@
 /** Finds the log in a run's folder by the names that trainers give; what was chosen and what lay beside it is told. */
-import { basename, dirname, join } from "node:path";
+import { basename, dirname } from "node:path";
 import { UserError } from "../core/errors.ts";
-import { asUserError } from "./file_error.ts";
+import { filesBelow } from "./folder_walk.ts";
+import { infoOf } from "./paths.ts";
 
 /** The files of one log, in the order of the run, and the other logs that lie in the folder. */
 export interface FoundLog {
@@ -11,14 +12,12 @@ export interface FoundLog {
 
 /** Deeper than any trainer writes: OUTPUT/VERSION/runs/NAME/events…. */
 const MAX_DEPTH = 5;
-/** A folder with more entries is no run's: somebody's home, or a whole disk. */
-const MAX_ENTRIES = 100_000;
 
 /** Holds no log of this run, and a lot else. */
 const SKIPPED_FOLDERS = /^(?:\..*|node_modules|__pycache__|site-packages|rollouts|token_exports)$/;
 /** JSONL beside the metrics: one row an episode or token sequence. */
 const DUMPS =
-  /^(?:completions|episodes|traces|rank_\d+|checkpoints|train_data_step\d+|val_data_step\d+|.*rollout_summaries|\d+)\.jsonl$/;
+  /^(?:completions|episodes|tokens(?:[-_.]?(?:step|rank)?[-_]?\d+)*|traces|rank_\d+|checkpoints|train_data_step\d+|val_data_step\d+|.*rollout_summaries|\d+)\.jsonl(?:\.gz)?$/;
 
 /** Texts that lie in the folders of runs and models and are no logs. */
 const OTHER_TEXTS =
@@ -66,46 +65,23 @@ function kindOf(name: string): number {
   return KINDS.findIndex(({ pattern }) => pattern.test(name));
 }
 
-function walk(root: string): FoundFile[] {
+function logFilesIn(root: string): FoundFile[] {
   const found: FoundFile[] = [];
-  let entries = 0;
-  const visit = (folder: string, depth: number) => {
-    for (const entry of Deno.readDirSync(folder)) {
-      entries++;
-      if (entries > MAX_ENTRIES) {
-        throw new UserError(
-          `Cannot look for a log in ${root}: it holds more than ${MAX_ENTRIES} files; name the run's own folder`,
-        );
-      }
-      const path = join(folder, entry.name);
-      // Links to folders are not followed: W&B's latest-run leads to a folder that is there anyway.
-      if (entry.isDirectory) {
-        if (depth < MAX_DEPTH && !SKIPPED_FOLDERS.test(entry.name)) visit(path, depth + 1);
-        continue;
-      }
-      const kind = kindOf(entry.name);
-      if (kind >= 0 && hasContent(path, kind)) {
-        found.push({ path, kind, depth: CHECKPOINT.test(basename(folder)) ? depth - 1 : depth });
-      }
+  const options = { what: "a log", maxDepth: MAX_DEPTH, skipped: SKIPPED_FOLDERS };
+  for (const { path, depth } of filesBelow(root, options)) {
+    const kind = kindOf(basename(path));
+    if (kind >= 0 && hasContent(path, kind)) {
+      const isOfCheckpoint = CHECKPOINT.test(basename(dirname(path)));
+      found.push({ path, kind, depth: isOfCheckpoint ? depth - 1 : depth });
     }
-  };
-  try {
-    visit(root, 0);
-  } catch (error) {
-    throw asUserError(error, `Cannot look for a log in ${root}`);
   }
   return found;
 }
 
-/** True of a regular file with something in it. */
+/** True of a regular file with something in it; a link that leads nowhere is none. */
 function hasContent(path: string, kind: number): boolean {
-  try {
-    const { isFile, size } = Deno.statSync(path);
-    return isFile && size > (kind === WANDB ? WANDB_HEADER_BYTES : 0);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false; // A link that leads nowhere.
-    throw error;
-  }
+  const info = infoOf(path);
+  return info?.isFile === true && info.size > (kind === WANDB ? WANDB_HEADER_BYTES : 0);
 }
 
 const secondsOf = (path: string) => (Deno.statSync(path).mtime?.getTime() ?? 0) / 1000;
@@ -180,7 +156,7 @@ function compare(a: Candidate, b: Candidate): number {
  * @throws {UserError} When the folder cannot be read or holds nothing that is called like a log.
  */
 export function findLog(folder: string): FoundLog {
-  const [best, ...others] = candidatesOf(walk(folder)).sort(compare);
+  const [best, ...others] = candidatesOf(logFilesIn(folder)).sort(compare);
   if (best === undefined) {
     throw new UserError(
       `Cannot find a log in ${folder}: it holds no trainer_state.json, *.jsonl, *.csv, event file of TensorBoard, ` +

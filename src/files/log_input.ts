@@ -154,7 +154,7 @@ export async function openLog(path: string, options: OpenOptions = {}): Promise<
     name,
     head: head.subarray(0, HEAD_BYTES),
     bytes,
-    lines: () => linesOf(bytes(), name),
+    lines: () => linesOf(bytes(), { name }),
     async [Symbol.asyncDispose]() {
       for (const stream of opened) await stream.return(undefined);
     },

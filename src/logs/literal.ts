@@ -177,13 +177,8 @@ class DictParser {
   }
 
   #skipQuoted(): void {
-    const text = this.#text;
-    const quote = text[this.#at];
-    let end = this.#at;
-    do {
-      end = text.indexOf(quote, end + 1);
-      if (end < 0) throw new Stop("unclosed");
-    } while (isEscaped(text, end));
+    const end = endOfQuoted(this.#text, this.#at);
+    if (end < 0) throw new Stop("unclosed");
     this.#at = end + 1;
   }
 
@@ -214,6 +209,15 @@ function isEscaped(text: string, index: number): boolean {
   let start = index;
   while (text[start - 1] === "\\") start--;
   return (index - start) % 2 === 1;
+}
+
+/** Index of the quote that closes the text that one at `start` opens; -1 where the text ends within it. */
+export function endOfQuoted(text: string, start: number): number {
+  let end = start;
+  do {
+    end = text.indexOf(text[start], end + 1);
+  } while (end >= 0 && isEscaped(text, end));
+  return end;
 }
 
 const ESCAPES: ReadonlyMap<string, string> = new Map([["n", "\n"], ["t", "\t"], ["r", "\r"]]);

@@ -1,5 +1,6 @@
 /** Collects the rows that a reader finds into a {@linkcode RunLog}: merges rows of one step, and finds the restarts. */
 import { growingFloats, growingIndices, type GrowingNumbers } from "./growing_numbers.ts";
+import { Ignored } from "./ignored.ts";
 import type { LogColumn, LogRows, LogSettings, RunLog, Seam } from "./run_log.ts";
 import { WrittenDigits } from "./written_digits.ts";
 
@@ -77,7 +78,7 @@ export class RunLogBuilder implements LogSink {
   readonly #columns = new Map<string, GrowingColumn>();
   readonly #seams: Seam[] = [];
   readonly #fileNames: string[] = [];
-  readonly #ignored = new Map<string, { count: number; readonly example: string }>();
+  readonly #ignored = new Ignored();
   #settings: LogSettings = {};
   #found: FoundForm | undefined;
 
@@ -98,9 +99,7 @@ export class RunLogBuilder implements LogSink {
    * @param example Kept of the first of its kind.
    */
   ignore(what: string, example: string, count = 1): void {
-    const entry = this.#ignored.get(what);
-    if (entry) entry.count += count;
-    else this.#ignored.set(what, { count, example: example.slice(0, 120) });
+    this.#ignored.ignore(what, example, count);
   }
 
   /** Notes what the file tells of the run; later words win. */
@@ -303,7 +302,7 @@ export class RunLogBuilder implements LogSink {
         ...(rounding && { rounding }),
       });
     }
-    const ignored = Array.from(this.#ignored, ([what, entry]) => ({ what, ...entry }));
+    const ignored = this.#ignored.list();
     const { form, producer } = this.#found ?? source;
     return {
       source: { path: source.path, form, producer, files: this.#fileNames, ignored },

@@ -41,9 +41,11 @@ class LineSplitter {
   #carriageWaits = false;
   #number = 1;
   readonly #name: string;
+  readonly #maxLength: number;
 
-  constructor(name: string) {
+  constructor(name: string, maxLength: number) {
     this.#name = name;
+    this.#maxLength = maxLength;
   }
 
   /** The lines that end within the next piece of text. */
@@ -67,9 +69,11 @@ class LineSplitter {
       if (isCarriage) carriage = text.indexOf("\r", start);
     }
     this.#rest += text.slice(start, end);
-    if (this.#rest.length > MAX_LINE_LENGTH) {
+    if (this.#rest.length > this.#maxLength) {
       throw new UserError(
-        `Cannot read ${this.#name}: line ${this.#number} is longer than 16 MiB, which no line of a log is; give the log itself`,
+        `Cannot read ${this.#name}: line ${this.#number} is longer than ${
+          this.#maxLength / 2 ** 20
+        } MiB, which no line of such a file is; give the file itself`,
       );
     }
     return lines;
@@ -88,15 +92,16 @@ class LineSplitter {
  * UTF-16, where a byte order mark says so) become U+FFFD, since a console log can hold anything.
  *
  * @param bytes The pieces.
- * @param name The file's, for messages.
+ * @param options.name The file's, for messages.
+ * @param options.maxLength The longest line that is kept, in UTF-16 units (default {@linkcode MAX_LINE_LENGTH}).
  * @returns Batches of lines, one a piece.
- * @throws {UserError} When a line is longer than {@linkcode MAX_LINE_LENGTH}.
+ * @throws {UserError} When a line is longer.
  */
 export async function* linesOf(
   bytes: AsyncIterable<Uint8Array>,
-  name: string,
+  { name, maxLength = MAX_LINE_LENGTH }: { readonly name: string; readonly maxLength?: number },
 ): AsyncGenerator<readonly TextLine[]> {
-  const splitter = new LineSplitter(name);
+  const splitter = new LineSplitter(name, maxLength);
   for await (const text of textPieces(bytes)) {
     const lines = splitter.take(text);
     if (lines.length > 0) yield lines;

@@ -50,6 +50,11 @@ export interface TokenSequence {
   /** Token of the row at which it begins, where a row packs several sequences; 0 otherwise. */
   readonly offset: number;
 
+  /** Number of the packed row of its micro-batch that it stood in, where the dump tells it apart from its own rows. */
+  readonly packingRow?: number;
+
+  /** Name of the run, of a dump that holds several. */
+  readonly run?: string;
   readonly step?: number;
   /** Process that wrote it, of a trainer that runs on several. */
   readonly rank?: number;
@@ -81,6 +86,8 @@ export interface TokenSequence {
   /** Entropy of the trainer's distribution at each token, in nats. */
   readonly entropy?: TokenValues;
   readonly advantages?: TokenValues;
+  /** The advantage of the whole sample, where the dump gives one number; `advantages` then repeats it for each token. */
+  readonly advantage?: number;
   /** Version of the weights that drew each token. */
   readonly weightVersions?: Int32Array;
 

@@ -24,7 +24,7 @@ export function inputOf(
     name,
     head: bytes.subarray(0, 65536),
     bytes: pieces,
-    lines: () => linesOf(pieces(), name),
+    lines: () => linesOf(pieces(), { name }),
   };
 }
 

@@ -6,7 +6,7 @@ import { isBinary, linesOf, textOf } from "../../src/logs/text_lines.ts";
 
 async function linesIn(pieces: readonly Uint8Array[]): Promise<TextLine[]> {
   const stream = ReadableStream.from(pieces);
-  return (await Array.fromAsync(linesOf(stream, "log"))).flat();
+  return (await Array.fromAsync(linesOf(stream, { name: "log" }))).flat();
 }
 
 Deno.test("linesOf() splits at \\n, \\r and \\r\\n, whatever the pieces are", async () => {

@@ -1,0 +1,68 @@
+/** A row of the common token dump, version 1, as a schema: what docs/formats.md shows is made from it. */
+import { z } from "zod";
+
+/** Roles as a row spells them, in the order of TOKEN_ROLES. */
+export const ROLE_LETTERS = ["s", "u", "a", "t", "o"] as const;
+
+const NAME = z.union([z.string(), z.number()]);
+const COUNT = z.int().min(0);
+const NUMBER = z.union([z.number(), z.enum(["NaN", "Infinity", "-Infinity"])]);
+const POSITION = z.int().min(0).max(2 ** 32 - 1);
+const VERSION = z.int().min(-(2 ** 31)).max(2 ** 31 - 1);
+
+const ids = z.array(POSITION);
+const flags = z.array(z.union([z.literal(0), z.literal(1), z.boolean()]));
+const values = z.array(z.union([NUMBER, z.null()]));
+
+/** What a row says of the sequence as a whole. */
+export const COMMON_DUMP_SCALARS = z.object({
+  v: z.literal(1).describe("version of the form"),
+  run: NAME.optional().describe("name of the run"),
+  env: NAME.optional().describe("environment or task set"),
+  step: COUNT.optional().describe("training step"),
+  phase: z.enum(["pre", "post"]).optional()
+    .describe("lp_new is of before or after the update on this batch"),
+  rank: COUNT.optional().describe("process of the trainer"),
+  mb: COUNT.optional().describe("micro-batch within the step"),
+  pack_row: COUNT.optional().describe("packed row of the micro-batch that it stood in"),
+  pack_at: COUNT.optional().describe("token of that row at which it began (default 0)"),
+  pad: z.object({ left: COUNT, right: COUNT }).optional()
+    .describe("tokens of padding that stood beside it and are not in the arrays"),
+  group: NAME.optional().describe("samples of one group share a prompt and a baseline"),
+  sample: NAME.optional().describe("name of the sample; one of several turns may be several rows"),
+  reward: NUMBER.optional().describe("what the whole sample was paid"),
+  reward_parts: z.record(z.string(), NUMBER).optional().describe("its parts by name"),
+  stop: z.enum(["eos", "length", "tool", "error", "other"]).optional()
+    .describe("why it ended; error: the environment or the infrastructure failed"),
+  stop_text: z.string().optional().describe("the same in the trainer's words"),
+  temp: z.number().min(0).optional().describe("temperature that the sampler was asked for"),
+  top_p: z.number().min(0).max(1).optional().describe("top-p that the sampler was asked for"),
+  loss: z.object({
+    agg: z.string().optional().describe("the trainer's name of the aggregation"),
+    denom: NUMBER.optional().describe("what the sum over tokens was divided by"),
+  }).optional(),
+  prompt: z.string().optional().describe("text of the prompt"),
+  answer: z.string().optional().describe("text of the answer"),
+});
+
+/** A whole row. Every array is as long as `ids`, which a schema cannot say. */
+export const COMMON_DUMP_ROW = COMMON_DUMP_SCALARS.extend({
+  ids: ids.describe("token ids; every other array has as many values, value i about ids[i]"),
+  pos: ids.optional().describe("positions that the model was told"),
+  mask: flags.optional().describe("1 where the loss trains the token"),
+  sampled: flags.optional().describe("1 where the policy drew the token"),
+  role: z.array(z.enum(ROLE_LETTERS)).optional()
+    .describe("who wrote it: system, user, assistant, tool, other"),
+  lp_sampler: values.optional().describe("log-prob by the engine that drew it, nats"),
+  lp_old: values.optional().describe("log-prob that the ratio divides by"),
+  lp_new: values.optional().describe("log-prob by the policy in training"),
+  lp_ref: values.optional().describe("log-prob by the reference model"),
+  entropy: values.optional().describe("entropy of the trainer's distribution, nats"),
+  adv: z.union([values, NUMBER]).optional()
+    .describe("advantage of each token, or one number for all of them"),
+  ver: z.union([z.array(VERSION), VERSION]).optional()
+    .describe("version of the weights that drew each token, or one for all of them"),
+});
+
+/** A row as its parsed JSON. */
+export type CommonDumpRow = z.infer<typeof COMMON_DUMP_ROW>;

@@ -1,0 +1,135 @@
+/** Token dumps on disk: which files of a folder are read, gzip, and what a path is said to hold. */
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { UserError } from "../../src/core/errors.ts";
+import { contentOf, readTokens } from "../../src/files/token_source.ts";
+import { findLog } from "../../src/files/log_folder.ts";
+import type { TokenBatch } from "../../src/tokens/token_batch.ts";
+import { jsonl } from "../tokens/read_dump.ts";
+import { withFolder } from "./with_folder.ts";
+
+/** A row of prime-rl's exports. */
+const exported = (step: number, rank: number, ids = [1, 2]) => ({
+  schema_version: 1,
+  step,
+  rank,
+  micro_sequence_idx: 0,
+  token_ids: ids,
+  loss_mask: ids.map(() => true),
+});
+
+/** Writes files with their folders. */
+function writeFiles(folder: string, files: Readonly<Record<string, string | Uint8Array>>): void {
+  for (const [name, content] of Object.entries(files)) {
+    const path = `${folder}/${name}`;
+    Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+    if (typeof content === "string") Deno.writeTextFileSync(path, content);
+    else Deno.writeFileSync(path, content);
+  }
+}
+
+/** Step, rank and row of each sequence, and what was passed over. */
+async function readAll(batch: TokenBatch) {
+  const rows: unknown[] = [];
+  for await (const { step, rank, row } of batch.sequences()) rows.push([step, rank, row]);
+  const ignored = batch.source.ignored.map(({ what, count }) => [what, count]);
+  return { rows, ignored: Object.fromEntries(ignored) };
+}
+
+const UNFINISHED = "steps without the file STABLE: their writer may not have been done";
+
+/** A run's folder with exports of two steps and two ranks, and a log. */
+const RUN = {
+  "run/metrics.jsonl":
+    '{"step":1,"time":1,"loss/mean":0.5}\n{"step":2,"time":2,"loss/mean":0.25}\n',
+  "run/token_exports/step_10/rank_0.jsonl": jsonl([exported(10, 0)]),
+  "run/token_exports/step_10/rank_1.jsonl": "",
+  "run/token_exports/step_2/rank_0.jsonl": jsonl([exported(2, 0), exported(2, 0)]),
+  "run/token_exports/step_2/rank_10.jsonl": jsonl([exported(2, 10)]),
+  "run/token_exports/step_2/rank_2.jsonl": jsonl([exported(2, 2)]),
+  "run/token_exports/step_2/STABLE": "",
+};
+
+Deno.test("readTokens() reads all steps and ranks of a run in their order, from whichever folder", () =>
+  withFolder(async (folder) => {
+    writeFiles(folder, RUN);
+    const step2 = [[2, 0, 1], [2, 0, 2], [2, 2, 1], [2, 10, 1]];
+    for (const path of [`${folder}/run`, `${folder}/run/token_exports`]) {
+      const batch = await readTokens(path);
+      const whole = {
+        rows: [...step2, [10, 0, 1]],
+        ignored: { "empty files": 1, [UNFINISHED]: 1 },
+      };
+      assertEquals(await readAll(batch), whole);
+      assertEquals(await readAll(batch), whole, "a second time");
+      assertEquals([batch.source.form, batch.source.producer, batch.source.files.length], [
+        "token_exports",
+        "prime_rl",
+        5,
+      ]);
+    }
+    const step = await readTokens(`${folder}/run/token_exports/step_2`);
+    assertEquals(await readAll(step), { rows: step2, ignored: {} });
+    const file = `${folder}/run/token_exports/step_2/rank_0.jsonl`;
+    assertEquals((await readAll(await readTokens(file))).rows, step2.slice(0, 2));
+  }));
+
+Deno.test("readTokens() unpacks gzip, tells its progress, and says where a damaged row stands", () =>
+  withFolder(async (folder) => {
+    const text = jsonl([{ v: 1, ids: [1], step: 7, rank: 0 }]);
+    const packed = new Uint8Array(
+      await new Response(new Blob([text]).stream().pipeThrough(new CompressionStream("gzip")))
+        .arrayBuffer(),
+    );
+    writeFiles(folder, {
+      "odd name": packed,
+      "dumps/tokens_step_1.jsonl": text,
+      "dumps/tokens_step_2.jsonl": text + jsonl([{ v: 1, ids: [1], mask: [] }]),
+    });
+    const seen: unknown[] = [];
+    const batch = await readTokens(`${folder}/odd name`, {
+      onProgress: (read, total) => seen.push([read, total]),
+    });
+    assertEquals((await readAll(batch)).rows, [[7, 0, 1]]);
+    assertEquals(seen, [[packed.length, packed.length]]);
+    await assertRejects(
+      async () => readAll(await readTokens(`${folder}/dumps`)),
+      UserError,
+      `Cannot read ${folder}/dumps/tokens_step_2.jsonl, row 2: mask has 0 values`,
+    );
+  }));
+
+Deno.test("readTokens() refuses in one sentence what is no dump", () =>
+  withFolder(async (folder) => {
+    writeFiles(folder, { "a.txt": "hello", "empty.jsonl": "", "rank_0.jsonl": "{}\n", "x/y": "" });
+    const refused: readonly (readonly [string, string])[] = [
+      ["a.txt", 'it is text that begins with "hello", and holds no tokens in a known form'],
+      ["empty.jsonl", "it is empty"],
+      ["x", "Cannot find a token dump in"],
+      ["", "Cannot find a token dump in"],
+      ["nothing", "there is no such file"],
+    ];
+    for (const [name, reason] of refused) {
+      await assertRejects(() => readTokens(`${folder}/${name}`), UserError, reason);
+    }
+  }));
+
+Deno.test("contentOf() tells logs from dumps by their content", () =>
+  withFolder(async (folder) => {
+    writeFiles(folder, {
+      ...RUN,
+      "common.txt": jsonl([{ v: 1, ids: [1], step: 1 }, { v: 1, ids: [1], step: 2 }]),
+      junk: "\0\0",
+    });
+    const content = async (name: string) => {
+      const { log, dump } = await contentOf(`${folder}/${name}`);
+      return `${log ? "log" : ""}${dump ? "dump" : ""}`;
+    };
+    assertEquals(await content("run"), "logdump");
+    assertEquals(await content("run/token_exports"), "dump");
+    assertEquals(await content("run/metrics.jsonl"), "log");
+    assertEquals(await content("run/token_exports/step_10/rank_0.jsonl"), "dump");
+    assertEquals(await content("common.txt"), "dump");
+    assertEquals(await content("junk"), "");
+    await assertRejects(() => contentOf(`${folder}/nothing`), UserError, "no such file");
+    assertThrows(() => findLog(`${folder}/run/token_exports`), UserError, "Cannot find a log");
+  }));
