@@ -58,6 +58,8 @@ export interface Finding {
   /** What this program can do next, as data; whoever shows the finding says it in `next`. */
   readonly act?: NextStep;
   readonly at?: FindingPlace;
+  /** Further numbers by name, for example quantiles. */
+  readonly measures?: Readonly<Record<string, number>>;
   /** Ids of findings that this one explains: they follow from it. */
   readonly explains?: readonly string[];
 }
