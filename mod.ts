@@ -5,6 +5,13 @@
  * @module
  */
 export { DeviceLostError, UserError } from "./src/core/errors.ts";
+export {
+  inWords,
+  type Mention,
+  type MentionWords,
+  type Sentence,
+  type SettingValue,
+} from "./src/core/mention.ts";
 export { nearestName, suggestName } from "./src/core/nearest.ts";
 export {
   mean,

@@ -1,6 +1,6 @@
 /** Findings for a terminal: the source, the one thing to do first, then class by class; what others wrote is spelled out. */
 import { escapeControls } from "../src/core/sentence.ts";
-import type { Finding, FindingClass } from "../src/diagnose/finding.ts";
+import type { FindingClass, SaidFinding } from "../src/diagnose/finding.ts";
 import { say } from "../src/diagnose/findings/curve.ts";
 import { firstToAct } from "../src/diagnose/findings/order.ts";
 import type { RunView } from "../src/producers/run_view.ts";
@@ -67,7 +67,7 @@ const MOST_ALTERNATIVES = 2;
 
 /** @param options.isFirst True of the finding whose next step stands at the top already. */
 function describeFinding(
-  finding: Finding,
+  finding: SaidFinding,
   { isFirst, ...layout }: Layout & { readonly isFirst: boolean },
 ): string[] {
   const { id, sentence, bound, boundFrom, alternatives = [], next, explains } = finding;
@@ -93,7 +93,7 @@ function describeFinding(
   return lines;
 }
 
-function describeUnchecked(findings: readonly Finding[], layout: Layout): string[] {
+function describeUnchecked(findings: readonly SaidFinding[], layout: Layout): string[] {
   return findings.flatMap(({ sentence, next }) => [
     ...wrap(capitalized(sentence.replace(/^Not checked: /, "")), {
       columns: layout.columns,
@@ -134,7 +134,7 @@ function sourceLine({ log, producer, era, steps }: RunView, { columns }: Layout)
 }
 
 /** What stands in the place of a thing to do where no finding asks for one. */
-function nothingToDo({ understood, log }: RunView, findings: readonly Finding[]): string {
+function nothingToDo({ understood, log }: RunView, findings: readonly SaidFinding[]): string {
   const plain = findings.find(({ id }) => id === "not_rl" || id === "too_little");
   if (plain) return plain.id === "not_rl" ? plain.sentence : `First: ${plain.sentence}`;
   if (understood.length === 0) {
@@ -150,8 +150,8 @@ const OF_THE_FILE: ReadonlySet<string> = new Set(["too_little", "past_erased", "
 /** The one thing to do. @param options.first The finding that asks for it. */
 function describeFirst(
   view: RunView,
-  findings: readonly Finding[],
-  { first, ...layout }: Layout & { readonly first: Finding | undefined },
+  findings: readonly SaidFinding[],
+  { first, ...layout }: Layout & { readonly first: SaidFinding | undefined },
 ): string[] {
   const isGrave = first?.class === "violated" || first?.class === "suspect";
   const action = first?.next ?? first?.sentence;
@@ -215,7 +215,7 @@ function describeRest({ log, unknown, settings }: RunView, layout: Layout): stri
  */
 export function findingsText(
   view: RunView,
-  findings: readonly Finding[],
+  findings: readonly SaidFinding[],
   layout: Layout,
 ): string {
   const first = firstToAct(findings);
@@ -243,13 +243,13 @@ export function findingsText(
 }
 
 /** True of what the first line says where there is nothing graver. */
-function isToldAbove({ id }: Finding, findings: readonly Finding[]): boolean {
+function isToldAbove({ id }: SaidFinding, findings: readonly SaidFinding[]): boolean {
   return id === "too_little" &&
     !findings.some((one) => one.class === "violated" || one.class === "suspect");
 }
 
 /** One line about a finding, for a log that is watched. */
-export function findingLine({ id, class: kind, step, sentence }: Finding): string {
+export function findingLine({ id, class: kind, step, sentence }: SaidFinding): string {
   return escapeControls(
     `${kind}  ${id}${step === undefined ? "" : ` at step ${say(step)}`}: ${sentence}`,
   );

@@ -1,16 +1,17 @@
 /** A watchdog over a growing log: reads it again when it has grown, and says each finding once, when it first holds. */
 import { UserError } from "../src/core/errors.ts";
 import { oneSentence } from "../src/core/sentence.ts";
-import type { Finding, FindingClass } from "../src/diagnose/finding.ts";
+import type { FindingClass, SaidFinding } from "../src/diagnose/finding.ts";
 import { infoOf } from "../src/files/paths.ts";
 import { remark, writeText } from "../src/files/terminal.ts";
 import type { Outcome } from "./command.ts";
 import { findingLine } from "./findings_text.ts";
+import { say } from "./words.ts";
 
 /** A log as it was judged at one moment. */
 export interface JudgedLog {
   readonly document: unknown;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly SaidFinding[];
   /** The files that were read. */
   readonly files: readonly string[];
 }
@@ -50,13 +51,13 @@ function wait(durationMs: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-const isEnd = (finding: Finding, until: FollowOptions["until"]) =>
+const isEnd = (finding: SaidFinding, until: FollowOptions["until"]) =>
   until !== undefined && (finding.class === "violated" || finding.class === until);
 
 const NO_NEWS: ReadonlySet<FindingClass> = new Set(["holds", "not-checkable", "not-applicable"]);
 
 /** Findings that say what the file lacks, or that all is well, are no news. */
-const isNews = ({ class: kind, id }: Finding) =>
+const isNews = ({ class: kind, id }: SaidFinding) =>
   !NO_NEWS.has(kind) && id !== "too_little" && id !== "ended_early";
 
 /**
@@ -97,10 +98,11 @@ export async function followLog({ path, until, json, judge }: FollowOptions): Pr
         } catch (error) {
           // A file that is being written, cut or replaced may not be readable just now; it is looked at again.
           if (!(error instanceof UserError)) throw error;
-          if (error.message !== failure) {
-            remark(`agentrl triage: ${oneSentence(error.message)} (looking again)\n`);
+          const message = say(error.sentence);
+          if (message !== failure) {
+            remark(`agentrl triage: ${oneSentence(message)} (looking again)\n`);
           }
-          failure = error.message;
+          failure = message;
         }
         restMs = Math.max(POLL_MS, REST_PER_READING * (performance.now() - startMs));
       }

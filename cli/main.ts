@@ -8,6 +8,7 @@ import { remark, writeText } from "../src/files/terminal.ts";
 import type { Command } from "./command.ts";
 import { COMMON_FLAGS, type Flags, formatFlags, formatTable, parseFlags } from "./flags.ts";
 import { COMMAND_GROUPS, COMMANDS } from "./registry.ts";
+import { PROGRAM, say } from "./words.ts";
 
 /** What has no module of its own: the launcher's commands, and what is about all the others. */
 const LAUNCHER_COMMANDS: readonly (readonly [name: string, summary: string])[] = [
@@ -40,9 +41,6 @@ function overview(): string {
 
 /** What the launcher adds before the user's arguments: how it was called. */
 const CALLED_AS = "--called-as=";
-
-/** The program's name where nobody says another: as it is called in the root of the repository. */
-const OWN_NAME = "cli/agentrl";
 
 /** Hints are written as from the repository's root, and printed as the user calls the program. */
 function asCalled(text: string, calledAs: string): string {
@@ -98,7 +96,7 @@ function print(text: string, { calledAs, exitCode = 0 }: PrintOptions): number {
     const failure = asUserError(error, "Cannot print the result");
     // A bad result, or the signal that ended the work, says more than the stream does.
     if (exitCode === 0 || !(failure instanceof UserError)) throw failure;
-    remark(`agentrl: ${oneSentence(failure.message)}\n`);
+    remark(`agentrl: ${oneSentence(say(failure.sentence))}\n`);
     return exitCode;
   }
 }
@@ -119,7 +117,7 @@ async function runCommand(args: readonly string[], calledAs: string): Promise<nu
   checkPositionals(positionals, command.positionals);
   const { document, text, isStyled, exitCode = 0 } = await command.run(flags, positionals);
   return flags.json === true
-    ? print(jsonLine(document), { calledAs: OWN_NAME, exitCode })
+    ? print(jsonLine(document), { calledAs: PROGRAM, exitCode })
     : print(isStyled ? text : escapeLines(text), { calledAs, exitCode });
 }
 
@@ -157,7 +155,8 @@ function asMissingPackage(error: unknown): unknown {
 
 function reportError(where: string, { error, calledAs }: { error: unknown; calledAs: string }) {
   if (error instanceof UserError || error instanceof DeviceLostError) {
-    remark(`${where}: ${oneSentence(asCalled(error.message, calledAs))}\n`);
+    const message = error instanceof UserError ? say(error.sentence) : error.message;
+    remark(`${where}: ${oneSentence(asCalled(message, calledAs))}\n`);
     return error instanceof UserError ? error.exitCode : 1;
   }
   remark(
@@ -194,7 +193,7 @@ async function runArguments(args: readonly string[], calledAs: string): Promise<
 export async function main(args: readonly string[]): Promise<number> {
   const [first = ""] = args;
   const isNamed = first.startsWith(CALLED_AS);
-  const calledAs = isNamed ? first.slice(CALLED_AS.length) : OWN_NAME;
+  const calledAs = isNamed ? first.slice(CALLED_AS.length) : PROGRAM;
   const rest = isNamed ? args.slice(1) : args;
   try {
     return await runArguments(rest, calledAs);

@@ -1,23 +1,11 @@
 /** Next steps in words: the command that does one, to be copied into a shell. */
-import { commandLine } from "../src/core/shell_words.ts";
+import type { FindingWords } from "../src/diagnose/finding.ts";
 import type { NextStep } from "../src/diagnose/triage/next_step.ts";
 import { checkpointPath } from "../src/run/run_directory.ts";
-
-/** The program, as it is written in help and answers. */
-const PROGRAM = "cli/agentrl";
+import { agentrlCommand, mentionWords } from "./words.ts";
 
 /** A path that begins with a dash would be read as a flag. */
 const path = (text: string) => text.startsWith("-") ? `./${text}` : text;
-
-/**
- * A command of this program as a line for a shell.
- *
- * @param command Its name.
- * @param args Its arguments, unquoted. One that begins with a dash is a flag: paths of the user's pass {@linkcode path}.
- */
-export function agentrlCommand(command: string, args: readonly string[]): string {
-  return commandLine([PROGRAM, command, ...args]);
-}
 
 /** `key=value` of a configuration, as flags. */
 function setFlags(config: Readonly<Record<string, unknown>>): string[] {
@@ -56,6 +44,9 @@ export function nextCommand(next: NextStep): string {
       return next satisfies never;
   }
 }
+
+/** The words of the command line for what findings hold as data. */
+export const COMMAND_WORDS: FindingWords = { step: nextCommand, mention: mentionWords };
 
 /** The command that takes a stopped run up again. */
 export function resumeCommand(run: string): string {

@@ -1,13 +1,13 @@
 /** What triage says of a run of ours, for a terminal and as a document. */
 import { withDigits } from "../src/core/digits.ts";
-import { inWords, speakAgainst } from "../src/diagnose/finding.ts";
+import { sayFinding, speakAgainst } from "../src/diagnose/finding.ts";
 import type { Evidence, Unchecked } from "../src/diagnose/triage/evaluate.ts";
 import type { Cause, TriageReport } from "../src/diagnose/triage/triage.ts";
 import { HEALTHY_RUNS } from "../src/faults/healthy_reference.ts";
 import { triageRun } from "../src/run/triage_run.ts";
 import type { Outcome } from "./command.ts";
 import { formatTable } from "./flags.ts";
-import { nextCommand } from "./next_command.ts";
+import { COMMAND_WORDS, nextCommand } from "./next_command.ts";
 
 function describeEvidence(evidence: Evidence): string[] {
   const { metric, statistic, step, value, relation, bound, boundFrom } = evidence;
@@ -68,7 +68,7 @@ function describeReport(report: TriageReport, run: string): string {
  */
 export function triageOwnRun(run: string, { strict }: { readonly strict: boolean }): Outcome {
   const { metrics: { rowCount, series }, report, findings: found } = triageRun(run);
-  const findings = found.map((finding) => inWords(finding, nextCommand));
+  const findings = found.map((finding) => sayFinding(finding, COMMAND_WORDS));
   return {
     document: {
       run,

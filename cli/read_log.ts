@@ -1,11 +1,11 @@
 /** Reads logs of any trainer, by the flags that the commands about logs share, and shows how far the reading is. */
 import { readRunLog } from "../src/files/log_source.ts";
 import { type Progress, stderrProgress } from "../src/files/progress.ts";
-import { parseKeyMap } from "../src/logs/rename_keys.ts";
 import type { LogSettings, RunLog } from "../src/logs/run_log.ts";
 import { interpret } from "../src/producers/interpret.ts";
 import type { RunView } from "../src/producers/run_view.ts";
 import type { Flags, FlagValues } from "./flags.ts";
+import { parseKeyMap } from "./key_map.ts";
 
 /** What a user can say about a log before it is read. */
 export const READ_FLAGS = {

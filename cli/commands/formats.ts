@@ -3,11 +3,12 @@ import type { LogReader } from "../../src/logs/reader.ts";
 import { LOG_READERS } from "../../src/logs/readers.ts";
 import { defineCommand } from "../command.ts";
 import { wrapText } from "../flags.ts";
+import { say } from "../words.ts";
 
 function describeReader({ form, title, howToGet }: LogReader): string[] {
   return [
-    ...wrapText(`${form}: ${title}`, { indent: 0, hanging: 2 }),
-    ...howToGet.flatMap((line) => wrapText(line, { indent: 4, hanging: 6 })),
+    ...wrapText(`${form}: ${say(title)}`, { indent: 0, hanging: 2 }),
+    ...howToGet.flatMap((line) => wrapText(say(line), { indent: 4, hanging: 6 })),
   ];
 }
 
@@ -23,8 +24,8 @@ export const command = defineCommand({
       document: {
         formats: LOG_READERS.map(({ form, title, howToGet, producer }) => ({
           form,
-          title,
-          howToGet,
+          title: say(title),
+          howToGet: howToGet.map(say),
           producer: producer ?? null,
         })),
       },

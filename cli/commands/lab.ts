@@ -12,6 +12,7 @@ import { formatTable } from "../flags.ts";
 import { adapterName, openCommands } from "../gpu.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
 import { formatColumns } from "../table.ts";
+import { mentionWords } from "../words.ts";
 
 /** The width that every terminal has. */
 const COLUMNS = 80;
@@ -107,7 +108,7 @@ export const command = defineCommand({
         ),
     });
     const report = `${out}/report.html`;
-    await writeReport(report, await readContent([out]));
+    await writeReport(report, await readContent([out]), { words: mentionWords });
     // What is smaller than the tutorial's sizes may miss its numbers by chance.
     const failed = !quick && records.some(({ checks }) => checks.some(({ holds }) => !holds));
     const text = records.flatMap(recordLines);

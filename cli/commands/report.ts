@@ -3,7 +3,7 @@ import { UserError } from "../../src/core/errors.ts";
 import { requireOutput } from "../../src/files/output.ts";
 import { reportLogs } from "../../src/report/files/report_on.ts";
 import { defineCommand } from "../command.ts";
-import { nextCommand } from "../next_command.ts";
+import { COMMAND_WORDS } from "../next_command.ts";
 import { JUDGE_FLAGS, readAgainst, readView } from "../read_log.ts";
 
 /** The command `report`. */
@@ -25,7 +25,7 @@ export const command = defineCommand({
     const sizeBytes = await reportLogs(paths, out, {
       readView: (path) => readView(path, flags),
       against: await readAgainst(flags),
-      wordsOf: nextCommand,
+      words: COMMAND_WORDS,
     });
     return { document: { out, sizeBytes }, text: `${out} (${Math.ceil(sizeBytes / 1000)} KB)` };
   },

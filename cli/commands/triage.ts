@@ -1,6 +1,6 @@
 /** `agentrl triage`: what is wrong with a run, whoever trained it, with evidence and what to do next. */
 import { UserError } from "../../src/core/errors.ts";
-import { type Finding, speakAgainst } from "../../src/diagnose/finding.ts";
+import { type SaidFinding, sayFinding, speakAgainst } from "../../src/diagnose/finding.ts";
 import { judgeLog } from "../../src/diagnose/findings/judge_log.ts";
 import { firstToAct } from "../../src/diagnose/findings/order.ts";
 import { isOwnRun } from "../../src/files/own_run.ts";
@@ -11,6 +11,7 @@ import { defineCommand, type Outcome } from "../command.ts";
 import { findingsText } from "../findings_text.ts";
 import type { FlagValues } from "../flags.ts";
 import { followLog } from "../follow_log.ts";
+import { COMMAND_WORDS } from "../next_command.ts";
 import { JUDGE_FLAGS, readAgainst, readView } from "../read_log.ts";
 
 const FLAGS = {
@@ -36,7 +37,7 @@ const FLAGS = {
 
 type Values = FlagValues<typeof FLAGS>;
 
-function documentOf(view: RunView, findings: readonly Finding[]) {
+function documentOf(view: RunView, findings: readonly SaidFinding[]) {
   const { log: { source, rows, seams }, producer, era, steps, understood, unknown, settings } =
     view;
   return {
@@ -65,7 +66,7 @@ function documentOf(view: RunView, findings: readonly Finding[]) {
 async function judgePath(path: string, flags: Values) {
   const view = await readView(path, flags);
   const against = await readAgainst(flags);
-  const findings = judgeLog(view, { against });
+  const findings = judgeLog(view, { against }).map((found) => sayFinding(found, COMMAND_WORDS));
   return { view, findings, document: documentOf(view, findings), files: view.log.source.files };
 }
 

@@ -1,6 +1,7 @@
 /** What is said about a run: findings as data. The command line and the report put them into words and colours. */
 
-import type { NextStep } from "./triage/next_step.ts";
+import { inWords, type MentionWords, plainMention, type Sentence } from "../core/mention.ts";
+import { nextSentence, type NextStep } from "./triage/next_step.ts";
 
 /** The classes of findings, the gravest first. */
 export const FINDING_CLASSES = [
@@ -48,13 +49,13 @@ export interface Finding {
   readonly value?: number | null;
   /** What it was held against, and where that number comes from. */
   readonly bound?: number;
-  readonly boundFrom?: string;
+  readonly boundFrom?: Sentence;
   /** One sentence with the numbers, in the user's words and keys. */
   readonly sentence: string;
   /** What else explains it, most likely first. */
-  readonly alternatives?: readonly string[];
+  readonly alternatives?: readonly Sentence[];
   /** What to do next, in the words of the user's framework. */
-  readonly next?: string;
+  readonly next?: Sentence;
   /** What this program can do next, as data; whoever shows the finding says it in `next`. */
   readonly act?: NextStep;
   readonly at?: FindingPlace;
@@ -64,14 +65,38 @@ export interface Finding {
   readonly explains?: readonly string[];
 }
 
-/**
- * A finding with its next step in words.
- *
- * @param wordsOf Says a step, for example as a command.
- */
-export function inWords(finding: Finding, wordsOf: (step: NextStep) => string): Finding {
+/** A finding that can be shown: all that was data is said. */
+export interface SaidFinding extends Finding {
+  readonly boundFrom?: string;
+  readonly alternatives?: readonly string[];
+  readonly next?: string;
+  readonly act?: never;
+}
+
+/** How data in a finding is said. */
+export interface FindingWords {
+  /** What this program can do next, for example as a command. */
+  readonly step: (step: NextStep) => string;
+  /** A setting or a command that a sentence mentions. */
+  readonly mention: MentionWords;
+}
+
+/** The words of a place that has none of its own. */
+export const PLAIN_WORDS: FindingWords = { step: nextSentence, mention: plainMention };
+
+/** A finding with its data said. */
+export function sayFinding(finding: Finding, words: FindingWords = PLAIN_WORDS): SaidFinding {
   const { act, ...rest } = finding;
-  return act === undefined ? finding : { ...rest, next: wordsOf(act) };
+  const { boundFrom, alternatives } = rest;
+  const next = act === undefined ? rest.next : words.step(act);
+  const say = (said: Sentence) => inWords(said, words.mention);
+  // Spread over the finding, so that its keys keep their order in a document.
+  return {
+    ...rest,
+    ...(boundFrom !== undefined && { boundFrom: say(boundFrom) }),
+    ...(alternatives !== undefined && { alternatives: alternatives.map(say) }),
+    ...(next !== undefined && { next: say(next) }),
+  } as SaidFinding;
 }
 
 /** True where findings speak against a run: violated ones, and suspect ones where `strict` says so. */

@@ -1,6 +1,7 @@
 /** Finds the log in a run's folder by the names that trainers give; what was chosen and what lay beside it is told. */
 import { basename, dirname } from "node:path";
 import { UserError } from "../core/errors.ts";
+import { command, sentence } from "../core/mention.ts";
 import { filesBelow } from "./folder_walk.ts";
 import { infoOf } from "./paths.ts";
 
@@ -159,8 +160,9 @@ export function findLog(folder: string): FoundLog {
   const [best, ...others] = candidatesOf(logFilesIn(folder)).sort(compare);
   if (best === undefined) {
     throw new UserError(
-      `Cannot find a log in ${folder}: it holds no trainer_state.json, *.jsonl, *.csv, event file of TensorBoard, ` +
-        "run-*.wandb, *.log or *.txt; name the file (cli/agentrl formats lists what is read)",
+      sentence`Cannot find a log in ${folder}: it holds no trainer_state.json, *.jsonl, *.csv, event file of TensorBoard, run-*.wandb, *.log or *.txt; name the file (${
+        command("formats")
+      } lists what is read)`,
     );
   }
   return { files: best.files, others: others.flatMap(({ files }) => files) };

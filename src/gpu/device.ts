@@ -1,5 +1,6 @@
 /** One WebGPU device: its adapter, its caches, its first error, and the kernels compiled for it. */
 import { DeviceLostError, UserError } from "../core/errors.ts";
+import { command, type Sentence, sentence, setting } from "../core/mention.ts";
 import {
   type BindingSpec,
   type Kernel,
@@ -65,9 +66,12 @@ export interface Gpu {
 }
 
 /** The sentence that says how to get an adapter. */
-export const NO_ADAPTER: string =
+export const NO_ADAPTER: Sentence = [
   "Found no WebGPU adapter: on Linux without a GPU install Debian's mesa-vulkan-drivers (software Vulkan), " +
-  "elsewhere a GPU driver with Vulkan, Metal or DirectX 12; then run `cli/agentrl info`";
+  "elsewhere a GPU driver with Vulkan, Metal or DirectX 12; then run `",
+  command("info"),
+  "`",
+];
 
 /** What a program that computes on such an adapter should say. */
 export const OPENGL_NOTICE: string =
@@ -99,8 +103,9 @@ export async function openGpu(options: GpuOptions = {}): Promise<Gpu> {
   const isSoftware = isSoftwareAdapter(adapter.info);
   if (options.requireHardware && isSoftware) {
     throw new UserError(
-      `Found only the software adapter "${adapter.info.description}" but --require-gpu asks for a hardware one: ` +
-        "check the driver, or leave the flag out",
+      sentence`Found only the software adapter "${adapter.info.description}" but ${
+        setting("requireHardware")
+      } asks for a hardware one: check the driver, or leave it out`,
       1,
     );
   }

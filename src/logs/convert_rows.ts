@@ -1,5 +1,6 @@
 /** A log as JSONL: one object a row, its step first, then every key; the JSONL reader gives the same log back. */
 import { UserError } from "../core/errors.ts";
+import { sentence, setting } from "../core/mention.ts";
 import type { RunLog } from "./run_log.ts";
 import { STEP_KEYS, TWO_AXES } from "./step_key.ts";
 
@@ -85,10 +86,11 @@ function stepKeysOf(log: RunLog): StepKeys {
   const key = firstRival > STEP_KEYS.indexOf("step") ? "step" : STEP_KEYS[firstRival - 1];
   if (key === undefined) {
     throw new UserError(
-      `Cannot convert ${source.path}: its key ${
+      sentence`Cannot convert ${source.path}: its key ${
         rivals[0]
-      } is not its step and would be taken for it; ` +
-        `rename it with --map ${rivals[0]}=NAME`,
+      } is not its step and would be taken for it; rename it with ${
+        setting("map", `${rivals[0]}=NAME`)
+      }`,
     );
   }
   return { ofAxis: [key], leftOut };

@@ -1,5 +1,6 @@
 /** CSV files with a row a step: any with a column that counts the steps, and those that W&B's panels export. */
 import { UserError } from "../core/errors.ts";
+import { sentence, setting } from "../core/mention.ts";
 import { csvRecords, separatorOf, splitCells } from "./csv_records.ts";
 import { parseCell } from "./cell.ts";
 import type { LogInput, LogReader, ReadOptions } from "./reader.ts";
@@ -56,7 +57,9 @@ export const CSV: LogReader = {
   howToGet: [
     "pandas: pd.DataFrame(trainer.state.log_history).to_csv('log.csv')",
     "Lightning: CSVLogger; its metrics.csv",
-    "any other: a header, a row a step; --map COLUMN=step names the column of the steps",
+    sentence`any other: a header, a row a step; ${
+      setting("map", "COLUMN=step")
+    } names the column of the steps`,
   ],
   detect(head) {
     const [header = [], row] = firstRecords(head);
@@ -93,7 +96,9 @@ function chooseRun(runs: readonly string[], { name, run }: { name: string; run?:
     ? `it holds ${runs.length} runs`
     : `it has no run ${JSON.stringify(run)}`;
   throw new UserError(
-    `Cannot read ${name}: ${found}; choose one with --run NAME: ${listNames(runs)}`,
+    sentence`Cannot read ${name}: ${found}; choose one with ${setting("run", "NAME")}: ${
+      listNames(runs)
+    }`,
   );
 }
 
@@ -114,8 +119,11 @@ function planPanel(
   const stepColumn = named >= 0 ? named : header.findIndex((_, index) => isOwnStep(index));
   if (stepColumn < 0) {
     throw new UserError(
-      `Cannot read ${input.name}: its x axis is ${JSON.stringify(header[0])} and no step; ` +
-        "set the panel's x axis to Step and export it again, or say --map COLUMN=step",
+      sentence`Cannot read ${input.name}: its x axis is ${
+        JSON.stringify(header[0])
+      } and no step; set the panel's x axis to Step and export it again, or say ${
+        setting("map", "COLUMN=step")
+      }`,
     );
   }
   const keys = columns.map((column, index) => {
@@ -132,7 +140,9 @@ function planPanel(
 /** CSV files of W&B's panels. */
 export const WANDB_CSV: LogReader = {
   form: "wandb_csv",
-  title: "Weights & Biases panel export (CSV, one run or --run NAME of several)",
+  title: sentence`Weights & Biases panel export (CSV, one run or ${
+    setting("run", "NAME")
+  } of several)`,
   howToGet: [
     "in a panel's menu: Export, CSV; x axis Step. The export samples long runs:",
     "the whole history is in the offline file, or in run.scan_history() as JSONL",

@@ -1,4 +1,5 @@
 /** Says in words what a file is that no reader knows. */
+import { command, type Sentence, sentence } from "../core/mention.ts";
 import { headRows } from "./jsonl_reader.ts";
 import { isBinary, textOf } from "./text_lines.ts";
 
@@ -51,8 +52,8 @@ export function describeHead(head: Uint8Array): string {
 }
 
 /** The sentence for a file that no reader knows. */
-export function unreadable(name: string, head: Uint8Array): string {
-  return `Cannot read ${name}: it is ${
+export function unreadable(name: string, head: Uint8Array): Sentence {
+  return sentence`Cannot read ${name}: it is ${
     describeHead(head)
-  }, and holds no metrics in a known form; \`agentrl formats\` lists what is read`;
+  }, and holds no metrics in a known form; \`${command("formats")}\` lists what is read`;
 }

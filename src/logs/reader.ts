@@ -1,4 +1,5 @@
 /** What a reader of one form of log is, and what it reads from. */
+import type { Sentence } from "../core/mention.ts";
 import type { LogSettings } from "./run_log.ts";
 import type { RunLogBuilder } from "./run_log_builder.ts";
 
@@ -13,9 +14,9 @@ export interface TextLine {
 
 /** What the user says about a log before it is read. */
 export interface ReadOptions {
-  /** Which run of a file that holds several (`--run`). */
+  /** Which run of a file that holds several (the setting `run`). */
   readonly run?: string | undefined;
-  /** The key or column that counts the steps, where the file calls it otherwise than is known (`--map KEY=step`). */
+  /** The key or column that counts the steps, where the file calls it otherwise than is known (the setting `map` gives it). */
   readonly stepKey?: string | undefined;
   /** What flags say of the run; a console log without steps counts them by `loggingSteps`. */
   readonly settings?: LogSettings | undefined;
@@ -37,10 +38,10 @@ export interface LogInput {
 export interface LogReader {
   /** Its name in `--json` documents, for example `trainer_state`. */
   readonly form: string;
-  /** What people call it, for `agentrl formats`. */
-  readonly title: string;
+  /** What people call it. */
+  readonly title: Sentence;
   /** How each framework is told to write it. */
-  readonly howToGet: readonly string[];
+  readonly howToGet: readonly Sentence[];
   /** The producer where the form alone tells it. */
   readonly producer?: string;
   /** Longest file of a form that must be held as a whole; a longer one is refused before it is read. */

@@ -1,5 +1,6 @@
 /** Tables with a row a step, whatever they are written in: which column counts the steps, which keys the others are. */
 import { UserError } from "../core/errors.ts";
+import { sentence, setting } from "../core/mention.ts";
 import { escapeControls } from "../core/sentence.ts";
 import { parseCell } from "./cell.ts";
 import { STEP_KEYS } from "./step_key.ts";
@@ -51,8 +52,9 @@ export function planTable(
   }
   if (stepColumn < 0) {
     throw new UserError(
-      `Cannot read ${where}: no column counts the steps (there are ${listNames(names)}); ` +
-        "say which one does with --map COLUMN=step",
+      sentence`Cannot read ${where}: no column counts the steps (there are ${
+        listNames(names)
+      }); say which one does with ${setting("map", "COLUMN=step")}`,
     );
   }
   const seen = new Set<string>();

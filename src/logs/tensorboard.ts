@@ -1,5 +1,6 @@
 /** TensorBoard's event files: TFRecord frames around protocol buffers; every scalar becomes a value of its step. */
 import { UserError } from "../core/errors.ts";
+import { sentence, setting } from "../core/mention.ts";
 import { ByteQueue } from "./byte_queue.ts";
 import { maskedCrc32c } from "./crc32.ts";
 import { WIRE, WireError, WireReader } from "./protobuf.ts";
@@ -208,7 +209,7 @@ export const TENSORBOARD: LogReader = {
     "TRL, Unsloth, ms-swift, open-r1: report_to=tensorboard; events in OUTPUT_DIR/runs/…",
     "verl: trainer.logger=[console,tensorboard], in $TENSORBOARD_DIR or tensorboard_log/…",
     "OpenRLHF: --use_tensorboard DIR · NeMo-RL: logger.tensorboard_enabled=true",
-    "agentrl: train --log tensorboard, in RUN/tensorboard",
+    sentence`agentrl: train ${setting("log", "tensorboard")}, in RUN/tensorboard`,
   ],
   detect(head) {
     if (head.length < HEADER_BYTES) return 0;

@@ -190,9 +190,9 @@ export const AGENTRL: Producer = {
   // The column is there wherever the loss has a KL term.
   implied: ({ keys }) => keys.has("kl_ref") ? {} : { klCoef: 0 },
   switchOn: {
-    kl_reference: "--kl-coef",
-    eval_score: "--eval-every",
-    tokens: "agentrl replay",
+    kl_reference: "klCoef above 0",
+    eval_score: "evalEvery above 0",
+    tokens: "a replay of the step",
   },
   knobs: {},
 };

@@ -123,7 +123,7 @@ export const STATED_DEFINITIONS: readonly MetricDefinition[] = METRIC_NAMES.flat
     window: "step",
     unit: unitOf(metric, quantity),
     signed: ["k1", "k1_sum", "signed_log_prob"].includes(quantity),
-    says: "What it is was said with --map.",
+    says: "The user has said what it is.",
   }))
 );
 

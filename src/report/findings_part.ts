@@ -1,5 +1,5 @@
 /** What is said about a run: the one thing to do first, then findings by class, each linked to the chart that shows it. */
-import { type Finding, FINDING_CLASSES, type FindingClass } from "../diagnose/finding.ts";
+import { FINDING_CLASSES, type FindingClass, type SaidFinding } from "../diagnose/finding.ts";
 import { firstToAct } from "../diagnose/findings/order.ts";
 import { type Chart, chartFigure } from "./chart.ts";
 import { formatNumber } from "./format.ts";
@@ -39,7 +39,7 @@ const CLASSES: Readonly<Record<FindingClass, readonly [string, string]>> = {
   "not-applicable": ["Not applicable", "the setting has none of what it asks for"],
 };
 
-function evidence({ step, value, bound, boundFrom }: Finding): string {
+function evidence({ step, value, bound, boundFrom }: SaidFinding): string {
   const parts = [
     ...(step === undefined ? [] : [`step ${formatNumber(step)}`]),
     ...(value === undefined
@@ -51,7 +51,7 @@ function evidence({ step, value, bound, boundFrom }: Finding): string {
   return parts.join(" · ");
 }
 
-function findingItem(finding: Finding, ids: ChartIds): Html {
+function findingItem(finding: SaidFinding, ids: ChartIds): Html {
   const { id, class: kind, key, sentence, alternatives = [], next, at } = finding;
   const numbers = evidence(finding);
   const place = at === undefined ? "" : `${at.file}${at.row === undefined ? "" : `:${at.row}`}`;
@@ -71,7 +71,7 @@ function findingItem(finding: Finding, ids: ChartIds): Html {
 }
 
 /** The one thing to do first. */
-export function firstPart(findings: readonly Finding[]): Html {
+export function firstPart(findings: readonly SaidFinding[]): Html {
   const first = firstToAct(findings);
   if (!first) {
     return html`
@@ -85,7 +85,7 @@ export function firstPart(findings: readonly Finding[]): Html {
 }
 
 /** Findings by class, the gravest first; what needs no look is folded. */
-export function findingGroups(findings: readonly Finding[], ids: ChartIds): Html {
+export function findingGroups(findings: readonly SaidFinding[], ids: ChartIds): Html {
   const groups = FINDING_CLASSES.map((kind) => {
     const own = findings.filter((finding) => finding.class === kind);
     if (own.length === 0) return NOTHING;
@@ -100,6 +100,6 @@ export function findingGroups(findings: readonly Finding[], ids: ChartIds): Html
 }
 
 /** What to do first, then all findings. */
-export function findingsPart(findings: readonly Finding[], ids: ChartIds): Html {
+export function findingsPart(findings: readonly SaidFinding[], ids: ChartIds): Html {
   return html`${firstPart(findings)}${findingGroups(findings, ids)}`;
 }

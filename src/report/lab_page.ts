@@ -64,7 +64,7 @@ function checkItem({ requirement, value, holds }: LabCheck): Html {
 function experiment(record: LabRecord): Html {
   const { title, shows, quick, variant, checks, tables, figures, durationMs } = record;
   const marks = [
-    `lab ${record.experiment}${variant === null ? "" : ` --variant ${variant}`}`,
+    `lab ${record.experiment}${variant === null ? "" : `, variant ${variant}`}`,
     `seed ${record.seed}`,
     `${formatCell(durationMs / 1000)} s`,
     ...(quick ? ["quick"] : []),

@@ -1,5 +1,5 @@
 /** Another trainer's run as the report shows it: its log with its meaning, and what is said about it. */
-import type { Finding } from "../diagnose/finding.ts";
+import type { SaidFinding } from "../diagnose/finding.ts";
 import type { MeasuredSeries, RunView } from "../producers/run_view.ts";
 import type { LogSeries } from "../logs/run_log.ts";
 
@@ -9,7 +9,7 @@ export interface LogData {
   readonly name: string;
   readonly view: RunView;
   /** In the order in which they are to be read: causes before consequences. */
-  readonly findings: readonly Finding[];
+  readonly findings: readonly SaidFinding[];
   /** A healthy run of the user's to compare with. */
   readonly against?: RunView | undefined;
 }

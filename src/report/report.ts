@@ -1,5 +1,6 @@
 /** A report: from what was read to one HTML file. */
 import { UserError } from "../core/errors.ts";
+import { type MentionWords, plainMention } from "../core/mention.ts";
 import { dashboardPage } from "./dashboard_page.ts";
 import { buildDocument, type Section } from "./document.ts";
 import type { PageScripts } from "./page_data.ts";
@@ -18,24 +19,27 @@ function isAboutRuns({ faults, matrix, lab, bench }: ReportContent): boolean {
   return !faults && !matrix && lab.length === 0 && bench.length === 0;
 }
 
-function pages(content: ReportContent, { chartJsVersion }: PageScripts): Section[] {
+function pages(
+  content: ReportContent,
+  { chartJsVersion, words }: { readonly chartJsVersion: string; readonly words: MentionWords },
+): Section[] {
   const { runs, logs, faults, matrix, lab, bench } = content;
   const shown = [
     ...logs.map(logPage),
     ...runs.map(runPage),
   ];
-  const reproduce = reproducePage(content, { chartJsVersion });
+  const reproduce = reproducePage(content, { chartJsVersion, words });
   if (isAboutRuns(content)) {
     const summary = logs.length + runs.length > 1 ? [summaryPage(content)] : [];
     // The map is about our own metrics and invariants.
-    const ours = runs.length > 0 ? [triagePage(), reproduce] : [];
+    const ours = runs.length > 0 ? [triagePage(words), reproduce] : [];
     return [...summary, ...shown, ...ours];
   }
   return [
     summaryPage(content),
     ...(faults ? [dashboardPage(faults)] : []),
     ...(matrix ? [matrixPage(matrix)] : []),
-    triagePage(),
+    triagePage(words),
     ...(lab.length > 0 ? [labPage(lab)] : []),
     ...shown,
     ...(bench.length > 0 ? [speedPage(bench)] : []),
@@ -60,17 +64,19 @@ function headingOf(content: ReportContent): { readonly title: string; readonly s
  *
  * @param content What it shows.
  * @param scripts What runs in it.
+ * @param options.words Says the commands with which things are made again.
  * @returns The HTML.
  * @throws {UserError} When it does not fit into a report.
  */
 export async function renderReport(
   content: ReportContent,
   scripts: PageScripts,
+  { words = plainMention }: { readonly words?: MentionWords | undefined } = {},
 ): Promise<string> {
   try {
     return await buildDocument({
       ...headingOf(content),
-      sections: pages(content, scripts),
+      sections: pages(content, { chartJsVersion: scripts.chartJsVersion, words }),
       data: { triage: triageData() },
       scripts,
     });

@@ -1,6 +1,6 @@
 /** The last page: commands, seeds, versions and hashes with which everything in the report can be made again. */
 import denoConfig from "../../deno.json" with { type: "json" };
-import { commandLine } from "../core/shell_words.ts";
+import { command, type Mention, type MentionWords } from "../core/mention.ts";
 import { faultConfig } from "../faults/faults.ts";
 import { resolveConfig, type TrainConfig } from "../rl/config.ts";
 import { baseName, type RunSettings } from "../run/run_settings.ts";
@@ -18,36 +18,32 @@ function ownSettings({ config, bug }: RunSettings): string[] {
   });
   return (Object.keys(config) as (keyof TrainConfig)[])
     .filter((key) => JSON.stringify(config[key]) !== JSON.stringify(standard[key]))
-    .flatMap((key) => ["--set", `${key}=${JSON.stringify(config[key]).replaceAll('"', "")}`]);
+    .map((key) => `${key}=${JSON.stringify(config[key]).replaceAll('"', "")}`);
 }
 
-function trainCommand({ settings }: RunData): string[] {
+function trainCommand({ settings }: RunData): Mention[] {
   if (!settings) return [];
   const { config: { algorithm, seed, steps }, base, bug } = settings;
-  return [commandLine([
-    "cli/agentrl",
-    "train",
-    ...["--algo", algorithm, "--seed", String(seed), "--steps", String(steps)],
-    ...["--base", baseName(base)],
-    ...(bug === null ? [] : ["--bug", bug, "--no-gate"]),
-    ...ownSettings(settings),
-  ])];
+  return [command("train", {
+    algorithm,
+    seed,
+    steps,
+    base: baseName(base),
+    ...(bug === null ? {} : { bug, ignoreChecks: true }),
+    sets: ownSettings(settings),
+  })];
 }
 
-function commands({ lab, faults, matrix, runs, bench }: ReportContent): string[] {
-  const labLines = new Set(
-    lab.map(({ seed, quick, variant }) =>
-      `cli/agentrl lab --seed ${seed}${quick ? " --quick" : ""}${
-        variant === null ? "" : ` --variant ${variant}`
-      }`
-    ),
-  );
+/** What makes the content of a report again. */
+function commands({ lab, faults, matrix, runs, bench }: ReportContent): Mention[] {
   return [
-    ...labLines,
-    ...(faults ? [`cli/agentrl faults --seed ${faults.seed}`] : []),
-    ...(matrix ? ["cli/agentrl check --matrix --json"] : []),
+    ...lab.map(({ seed, quick, variant }) =>
+      command("lab", { seed, quick, ...(variant !== null && { variant }) })
+    ),
+    ...(faults ? [command("faults", { seed: faults.seed })] : []),
+    ...(matrix ? [command("check", { matrix: true, json: true })] : []),
     ...runs.flatMap(trainCommand),
-    ...new Set(bench.map(({ suite }) => `cli/agentrl bench ${suite} --json`)),
+    ...bench.map(({ suite }) => command("bench", { json: true }, { subjects: [suite] })),
   ];
 }
 
@@ -71,12 +67,13 @@ function hashes({ faults, runs }: ReportContent): Html {
  * The page.
  *
  * @param content The whole report.
+ * @param options.words Says commands.
  */
 export function reproducePage(
   content: ReportContent,
-  { chartJsVersion }: { readonly chartJsVersion: string },
+  { chartJsVersion, words }: { readonly chartJsVersion: string; readonly words: MentionWords },
 ): Section {
-  const lines = commands(content);
+  const lines = [...new Set(commands(content).map(words))];
   return {
     id: "reproduce",
     title: "How to reproduce",

@@ -1,7 +1,7 @@
 /** A run as the report shows it. */
 import { type Column, ColumnCollector } from "../core/columns.ts";
 import { UserError } from "../core/errors.ts";
-import type { Finding } from "../diagnose/finding.ts";
+import type { SaidFinding } from "../diagnose/finding.ts";
 import type { CheckResult } from "../diagnose/invariant.ts";
 import type { TriageReport } from "../diagnose/triage/triage.ts";
 import type { RunSettings } from "../run/run_settings.ts";
@@ -30,8 +30,7 @@ export interface RecordedStepData {
 /** What triage says of a run. */
 export interface RunJudgement {
   readonly report: TriageReport;
-  /** With their next steps in words. */
-  readonly findings: readonly Finding[];
+  readonly findings: readonly SaidFinding[];
 }
 
 /** All that is known of a run. */

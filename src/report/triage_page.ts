@@ -1,4 +1,5 @@
 /** The triage map (Figure 18.3): choose a symptom, see the tests that decide and the faults that they point to. */
+import { command, type MentionWords } from "../core/mention.ts";
 import { checkName } from "../diagnose/triage/evaluate.ts";
 import { type Bound, type RuleTest, TIERS, type TriageRule } from "../diagnose/triage/knowledge.ts";
 import { CAUSES } from "../faults/triage_causes.ts";
@@ -121,14 +122,16 @@ function table(): Html {
   return html`<details class="data" open><summary>Table: every rule</summary>${rules}</details>`;
 }
 
-/** The page. */
-export function triagePage(): Section {
+/** The page. @param words Says commands. */
+export function triagePage(words: MentionWords): Section {
   return {
     id: "triage",
     title: "Triage map",
     body:
       html`<p>From a symptom to the cheapest test that decides between its causes, in order of cost. Fix what invariants and consistency
-metrics name first: their faults imitate the symptoms below them. <code>cli/agentrl triage RUN</code> applies these rules to a run.</p>
+metrics name first: their faults imitate the symptoms below them. <code>${
+        words(command("triage", {}, { subjects: ["RUN"] }))
+      }</code> applies these rules to a run.</p>
 ${map()}
 ${table()}`,
   };

@@ -1,6 +1,7 @@
-/** The training configuration: every key with its range, its default, and how a file and `--set` change it. */
+/** The training configuration: every key with its range, its default, and how a file and single settings change it. */
 import { z } from "zod";
 import { UserError } from "../core/errors.ts";
+import { sentence, setting } from "../core/mention.ts";
 import { suggestName } from "../core/nearest.ts";
 import { describeRule } from "../core/schema.ts";
 import { ADAM_BETA1, ADAM_BETA2, ADAM_EPS } from "../equations/adam.ts";
@@ -216,7 +217,9 @@ function parseFile(file: ConfigSources["file"]): Values {
 function parseSet(set: string): readonly [string, unknown] {
   const at = set.indexOf("=");
   if (at < 1) {
-    throw new UserError(`--set ${set}: it must have the form key=value, such as steps=24`);
+    throw new UserError(
+      sentence`${setting("sets", set)}: it must have the form key=value, such as steps=24`,
+    );
   }
   const text = set.slice(at + 1);
   try {
@@ -265,7 +268,7 @@ export function episodesPerStep(
 }
 
 /**
- * Resolves a configuration: common defaults, then the algorithm's, the file's, the flags' and the `--set` values.
+ * Resolves a configuration: common defaults, then the algorithm's, the file's, the flags' and the single settings.
  *
  * @param sources Where values come from. Without an algorithm, `grpo` is taken.
  * @returns The complete configuration.

@@ -1,5 +1,6 @@
 /** The folder of a run: where each of its files lies, and the lock that keeps a second run out of it. */
 import { UserError } from "../core/errors.ts";
+import { sentence, setting } from "../core/mention.ts";
 import { temporaryFor } from "../files/atomic_file.ts";
 import { asUserError } from "../files/file_error.ts";
 import { isLink, isOwnFolder, namesIn } from "../files/paths.ts";
@@ -137,7 +138,9 @@ export function openRunDirectory(path: string, { resume }: { resume: boolean }):
     const found = resume ? undefined : foundIn(path);
     if (found !== undefined) {
       throw new UserError(
-        `Cannot start a run in ${path}: it already holds ${found}; choose another folder, or go on with --resume`,
+        sentence`Cannot start a run in ${path}: it already holds ${found}; choose another folder, or go on with ${
+          setting("resume")
+        }`,
       );
     }
     for (const folder of OWN_FOLDERS) Deno.mkdirSync(`${path}/${folder}`, { recursive: true });

@@ -1,5 +1,6 @@
 /** A training run on disk: the trainer's steps with journal, evaluations and checkpoints, begun or taken up where it stands. */
 import { UserError } from "../core/errors.ts";
+import { sentence, setting } from "../core/mention.ts";
 import type { CheckResult } from "../diagnose/invariant.ts";
 import { violated } from "../diagnose/invariants.ts";
 import { type MetricsRow, metricsRow } from "../rl/metrics.ts";
@@ -96,8 +97,9 @@ function passGate(results: readonly CheckResult[], options: TrainingOptions): vo
     ", ",
   );
   throw new UserError(
-    `Cannot train: before the first step the trainer violates ${list}; ` +
-      `see ${directory.checks}, or go on with --resume --no-gate`,
+    sentence`Cannot train: before the first step the trainer violates ${list}; see ${directory.checks}, or go on with ${
+      setting("resume")
+    } ${setting("ignoreChecks")}`,
     1,
   );
 }

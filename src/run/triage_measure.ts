@@ -1,7 +1,8 @@
 /** Measures triage on runs whose causes are known: the folders that `agentrl faults` makes, for several seeds. */
 import { UserError } from "../core/errors.ts";
+import { command, sentence } from "../core/mention.ts";
 import { CATALOGUE, CATALOGUE_NAMES, type CatalogueRun } from "../faults/catalogue.ts";
-import { confusionRows, confusionTable, type TriagedRun } from "../faults/confusion.ts";
+import type { TriagedRun } from "../faults/confusion.ts";
 import {
   healthyReference,
   type HealthyReferenceFile,
@@ -41,8 +42,9 @@ function pinHealthyRuns(runs: readonly KnownRun[], folder: string): HealthyRefer
     const run = runs.find((known) => known.name === "healthy" && known.seed === seed);
     if (run) return { seed, rows: readMetricsRows(runPaths(run.path).metrics) };
     throw new UserError(
-      `Cannot measure triage: ${folder}/faults-seed${seed}/healthy is missing; ` +
-        `make it with cli/agentrl faults --seed ${seed} --out ${folder}/faults-seed${seed}`,
+      sentence`Cannot measure triage: ${folder}/faults-seed${seed}/healthy is missing; make it with ${
+        command("faults", { seed, out: `${folder}/faults-seed${seed}` })
+      }`,
     );
   });
   return healthyReferenceFile(seeds);
@@ -92,32 +94,4 @@ export function measureTriage(folder: string): TriageMeasurement {
     withChecks: triageRuns(runs, { knowledge, withChecks: true }),
     metricsOnly: triageRuns(runs, { knowledge, withChecks: false }),
   };
-}
-
-/** The measurement as a page in Markdown. */
-export function measurementPage({ withChecks, metricsOnly }: TriageMeasurement): string {
-  const table = (runs: readonly TriagedRun[]) => confusionTable(confusionRows(runs));
-  return [
-    "# What triage answers",
-    "",
-    "Runs of the catalogue by their true cause, with the causes that triage ranks first. Controls and",
-    "healthy runs are right where no fault is named: `nothing-fired`, or `unlucky` where exploration has",
-    "not paid. The healthy seeds 0 to 2 are the reference itself; the other seeds are not in it.",
-    "",
-    "    for seed in 0 1 2; do cli/agentrl faults --seed $seed; done",
-    "    for seed in 3 4 5 6 7 8 9; do cli/agentrl faults healthy --seed $seed; done",
-    "    cli/agentrl triage --measure runs",
-    "",
-    "makes these tables again, as `runs/triage_confusion.md`, and the pinned `healthy_reference.json`",
-    "beside it.",
-    "",
-    "## With the invariants' verdicts, as a run's folder holds them",
-    "",
-    ...table(withChecks),
-    "",
-    "## From the metrics alone, as anybody's JSONL",
-    "",
-    ...table(metricsOnly),
-    "",
-  ].join("\n");
 }

@@ -1,6 +1,7 @@
 /** Tests of findingsText(): what the first lines say, and that nothing is said twice. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { findingsText } from "../../cli/findings_text.ts";
+import { sayFinding } from "../../src/diagnose/finding.ts";
 import { judgeLog } from "../../src/diagnose/findings/judge_log.ts";
 import type { LogValue } from "../../src/logs/run_log_builder.ts";
 import { interpret } from "../../src/producers/interpret.ts";
@@ -8,7 +9,11 @@ import { logOf } from "../producers/log_of.ts";
 
 function textOf(rows: readonly Readonly<Record<string, LogValue>>[], all = false): string {
   const view = interpret(logOf(rows), { settings: {} });
-  return findingsText(view, judgeLog(view), { columns: 80, hasColours: false, all })
+  return findingsText(view, judgeLog(view).map((found) => sayFinding(found)), {
+    columns: 80,
+    hasColours: false,
+    all,
+  })
     .replaceAll(/\s+/g, " ");
 }
 

@@ -1,6 +1,7 @@
 /** Tests of judgeLog() on shapes from public reports, written with the keys of the framework and invented numbers. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Finding } from "../../src/diagnose/finding.ts";
+import { inWords } from "../../src/core/mention.ts";
 import { judgeLog } from "../../src/diagnose/findings/judge_log.ts";
 import { firstToAct } from "../../src/diagnose/findings/order.ts";
 import type { LogSettings } from "../../src/logs/run_log.ts";
@@ -177,7 +178,7 @@ Deno.test("all answers cut in the last quarter outranks what follows from it, Na
   assertEquals(findings[0]?.id, "answers_cut");
   assert(findings[0]?.explains?.includes("flat_groups"), JSON.stringify(findings[0]));
   assertEquals(firstToAct(findings)?.id, "answers_cut");
-  assertMatch(firstToAct(findings)!.next!, /max_completion_length/);
+  assertMatch(inWords(firstToAct(findings)!.next!), /max_completion_length/);
 });
 
 Deno.test("logs of other kinds of training are said to be such, and not accused", () => {

@@ -1,6 +1,7 @@
 /** Tests of src/gpu/device.ts: what is refused, and what a lost device does to a run. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DeviceLostError, UserError } from "../../src/core/errors.ts";
+import { inWords } from "../../src/core/mention.ts";
 import { Commands } from "../../src/gpu/commands.ts";
 import { NO_ADAPTER, openGpu } from "../../src/gpu/device.ts";
 import { createTensor } from "../../src/gpu/tensor.ts";
@@ -20,7 +21,7 @@ async function withAdapter(adapter: GPUAdapter | null, fn: () => Promise<void>):
 
 gpuTest("openGpu() says how to get an adapter where there is none", async () => {
   await withAdapter(null, async () => {
-    const error = await assertRejects(() => openGpu(), UserError, NO_ADAPTER);
+    const error = await assertRejects(() => openGpu(), UserError, inWords(NO_ADAPTER));
     assertEquals(error.exitCode, 1);
   });
 });

@@ -79,7 +79,7 @@ Deno.test("jsonlOf() writes under a step key that no other key can be taken for"
   assertThrows(
     () => jsonl(first),
     UserError,
-    "rename it with --map train/global_step=NAME",
+    "rename it with `map` train/global_step=NAME",
   );
 });
 

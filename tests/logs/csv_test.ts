@@ -46,7 +46,7 @@ Deno.test("csv refuses a table without steps, and a quote that is not closed, in
     assertRejects(() => readFiles(CSV, [text]), UserError, sentence);
   await refuses(
     "a,b\n1,2\n",
-    "no column counts the steps (there are a, b); say which one does with --map COLUMN=step",
+    "no column counts the steps (there are a, b); say which one does with `map` COLUMN=step",
   );
   await refuses('step,a\n1,"2\n3,4\n5,6\n', "the quote that opens in line 2 is not closed");
 });
@@ -127,7 +127,7 @@ Deno.test("wandb_csv reads the run that is chosen, and says which there are wher
     { what: "other runs of the file", count: 1, example: "other" },
   ]);
   assertEquals(allPoints(await read("other")), { "train/loss": [[10, 7], [20, NaN]] });
-  const choose = "choose one with --run NAME: qwen - lr 1e-6, other";
+  const choose = "choose one with `run` NAME: qwen - lr 1e-6, other";
   await assertRejects(() => read(), UserError, `it holds 2 runs; ${choose}`);
   await assertRejects(() => read("nobody"), UserError, `it has no run "nobody"; ${choose}`);
 });

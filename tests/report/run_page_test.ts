@@ -1,5 +1,6 @@
 /** Tests of the page of an own run: what triage says stands first, linked to the charts, and nothing is unescaped. */
 import { assert, assertMatch, assertStringIncludes } from "@std/assert";
+import { PLAIN_WORDS } from "../../src/diagnose/finding.ts";
 import { HEALTHY_REFERENCE_FILE } from "../../src/faults/healthy_reference.ts";
 import { chartsOf } from "../../src/report/chart.ts";
 import { readContent } from "../../src/report/files/content.ts";
@@ -19,16 +20,16 @@ function check(id: number, verdict: string, reason: string) {
 /** The page of a run of these rows and verdicts. */
 async function pageOf(
   folder: string,
-  { rows, checks, wordsOf }: {
+  { rows, checks, step }: {
     readonly rows: readonly Row[];
     readonly checks?: readonly unknown[];
-    readonly wordsOf?: () => string;
+    readonly step?: () => string;
   },
 ) {
   const lines = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
   Deno.writeTextFileSync(`${folder}/metrics.jsonl`, lines);
   if (checks) Deno.writeTextFileSync(`${folder}/checks.json`, JSON.stringify({ checks }));
-  const { runs: [run] } = await readContent([folder], wordsOf && { wordsOf });
+  const { runs: [run] } = await readContent([folder], step && { words: { ...PLAIN_WORDS, step } });
   return runPage(run!, 0).body;
 }
 
@@ -62,7 +63,7 @@ Deno.test("runPage() says first what triage says, and links it to the charts", (
 
 Deno.test("runPage() says next steps as it is told to, and calls no run healthy", () =>
   withFolder(async (folder) => {
-    const told = await pageOf(folder, { rows: HEALTHY.map(gap), wordsOf: () => HOSTILE });
+    const told = await pageOf(folder, { rows: HEALTHY.map(gap), step: () => HOSTILE });
     assert(!told.markup.includes(HOSTILE), "escaped");
     assertStringIncludes(told.markup, "First:</b> &lt;");
     const { markup } = await pageOf(folder, { rows: HEALTHY });

@@ -1,6 +1,7 @@
 /** Tests of the page about speed: every document of `agentrl bench` becomes a part with its numbers and charts. */
 import { chartsOf } from "../../src/report/chart.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { mentionWords } from "../../cli/words.ts";
 import type { GrowthCurve } from "../../src/bench/growth.ts";
 import type { RolloutRow } from "../../src/bench/rollout.ts";
 import type { TrainRow } from "../../src/bench/train.ts";
@@ -108,7 +109,10 @@ Deno.test("reproducePage() lists the suites that the report shows, each once", (
   const bench = [DOCUMENTS.train, DOCUMENTS.growth, DOCUMENTS.train].map((document) =>
     benchSchema.parse(document)
   );
-  const { body: { markup } } = reproducePage({ ...EMPTY_CONTENT, bench }, { chartJsVersion: "4" });
+  const { body: { markup } } = reproducePage({ ...EMPTY_CONTENT, bench }, {
+    chartJsVersion: "4",
+    words: mentionWords,
+  });
   assertStringIncludes(
     markup,
     "<code>cli/agentrl bench train --json\ncli/agentrl bench growth --json</code>",

@@ -1,12 +1,14 @@
 /** Tests of src/run/triage_measure.ts: runs on disk, triaged with and without verdicts, against the healthy ones among them. */
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { measurementPage } from "../../cli/triage_table.ts";
+import { say } from "../../cli/words.ts";
 import { UserError } from "../../src/core/errors.ts";
 import { answerOf } from "../../src/faults/confusion.ts";
 import { HEALTHY_REFERENCE_FILE } from "../../src/faults/healthy_reference.ts";
 import { INVARIANTS } from "../../src/diagnose/invariant_list.ts";
 import { writeChecks } from "../../src/run/checks_file.ts";
 import { runPaths } from "../../src/run/run_directory.ts";
-import { measurementPage, measureTriage } from "../../src/run/triage_measure.ts";
+import { measureTriage } from "../../src/run/triage_measure.ts";
 import { withFolder } from "../files/with_folder.ts";
 
 /** Writes a run whose only violated invariant is `violated`. */
@@ -61,6 +63,6 @@ Deno.test("measureTriage() pins the healthy runs and counts right and wrong answ
 Deno.test("measureTriage() says which healthy run is missing and how to make it", () =>
   withFolder((folder) => {
     const error = assertThrows(() => measureTriage(folder), UserError);
-    assertStringIncludes(error.message, "cli/agentrl faults --seed 0");
+    assertStringIncludes(say(error.sentence), "cli/agentrl faults --seed 0 --out ");
     assertThrows(() => measureTriage(`${folder}/none`), UserError, "there is no such file");
   }));

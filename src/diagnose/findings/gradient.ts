@@ -1,4 +1,5 @@
 /** Rules about the update: gradients of 0 or out of nowhere, spikes, a learning rate of 0. */
+import { sentence, setting } from "../../core/mention.ts";
 import { quantile } from "../../core/statistics.ts";
 import type { Finding } from "../finding.ts";
 import { changeOf, type Curve, intervalOf, middle, say, spikesOf, valuesAt } from "./curve.ts";
@@ -135,7 +136,7 @@ function gradientWithoutSignal(context: Context, gradient: Curve): readonly Find
     ],
     next: isKnown
       ? `Set ${context.knob("entropyCoef", "the entropy bonus")} to 0 for ten steps and look again.`
-      : "Say whether there is a penalty with --kl-coef.",
+      : sentence`Say whether there is a penalty with ${setting("klCoef")}.`,
   }];
 }
 

@@ -1,4 +1,5 @@
 /** Rules about the divergence from the reference: where it begins, whether it is there at all, and whether it runs away. */
+import { sentence, setting } from "../../core/mention.ts";
 import type { Finding } from "../finding.ts";
 import type { Over, Quantity } from "../../producers/definition.ts";
 import { changeOf, type Curve, intervalOf, middle, partOf, say } from "./curve.ts";
@@ -152,7 +153,7 @@ function zeroKl(context: Context, kl: Curve): readonly Finding[] {
       id: "zero_kl_expected",
       class: "expected",
       sentence: `${always}. ${zero ?? "A setting can switch it off."}`,
-      next: "Where it is on, say so with --kl-coef.",
+      next: sentence`Where it is on, say so with ${setting("klCoef")}.`,
     }];
   }
   if (coefficient === undefined && onlyWith !== "klCoef") {
@@ -162,7 +163,7 @@ function zeroKl(context: Context, kl: Curve): readonly Finding[] {
       class: "note",
       sentence: `${always}. With ${name} at 0 that is by construction; otherwise ${fault}.`,
       alternatives,
-      next: "Say which it is with --kl-coef.",
+      next: sentence`Say which it is with ${setting("klCoef")}.`,
     }];
   }
   return [{

@@ -1,4 +1,5 @@
 /** Rules about π against π_old: what is 0 by construction with one update a batch, and what may not be with several. */
+import { sentence, setting } from "../../core/mention.ts";
 import type { Finding } from "../finding.ts";
 import type { Quantity } from "../../producers/definition.ts";
 import { type Curve, middle, say } from "./curve.ts";
@@ -51,7 +52,9 @@ function trivialRatios(context: Context): readonly Finding[] {
       class: "expected",
       sentence: `${rows}: by construction where each batch is used for one update (${name}). ` +
         "With more it would be suspect: old log-probs that are computed anew for each.",
-      next: "Where each batch is used more than once, say so with --updates-per-batch.",
+      next: sentence`Where each batch is used more than once, say so with ${
+        setting("updatesPerBatch")
+      }.`,
     }];
   }
   // A divergence that is there shows that the old policy is kept; then the clip had nothing to do.

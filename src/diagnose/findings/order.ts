@@ -159,7 +159,7 @@ export function orderFindings(findings: readonly Finding[]): Finding[] {
 }
 
 /** The finding to act on first: a grave one that no other explains, else the first that is worth acting on. */
-export function firstToAct(ordered: readonly Finding[]): Finding | undefined {
+export function firstToAct<F extends Finding>(ordered: readonly F[]): F | undefined {
   const explained = new Set(ordered.flatMap(({ explains }) => explains ?? []));
   const grave = ordered.filter(isGrave);
   return grave.find(({ id }) => !explained.has(id)) ?? grave[0] ??

@@ -1,5 +1,6 @@
 /** Rules about the run as a whole: restarts, what the file has lost, an early end, too few rows. */
 import type { Seam } from "../../logs/run_log.ts";
+import { setting } from "../../core/mention.ts";
 import type { Finding } from "../finding.ts";
 import { type Curve, lastQuarter, LEAST_FOR_TREND, middle, say } from "./curve.ts";
 import { about, type Context, percent, type Rule, stepsText, SURE } from "./rule.ts";
@@ -161,7 +162,7 @@ function endedEarly(context: Context): readonly Finding[] {
     value: last,
     bound: planned,
     boundFrom: view.settings.plannedSteps?.from === "flag"
-      ? "--planned-steps"
+      ? [setting("plannedSteps")]
       : "the log's own plan",
     sentence: `The log ends at step ${say(last)} of ${
       say(planned)

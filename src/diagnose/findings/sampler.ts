@@ -1,4 +1,5 @@
 /** Rules about sampler against trainer: both give the same tokens a probability, and these may differ by rounding alone. */
+import { type Sentence, sentence, setting } from "../../core/mention.ts";
 import type { Finding } from "../finding.ts";
 import type { Floor, Quantity } from "../../producers/definition.ts";
 import { floorOf } from "../../producers/shapes.ts";
@@ -42,6 +43,9 @@ const ALTERNATIVES = [
   "a quantized or otherwise less exact sampler",
 ];
 
+/** Where nobody has told the sampler's precision. */
+const FP8_UNTOLD: Sentence = sentence`a sampler in fp8 (say so with ${setting("sampler", "fp8")})`;
+
 function gapLevel(context: Context, gap: Curve): readonly Finding[] {
   const floor = noiseOf(context, gap);
   if (!floor || gap.values.length < 3) return [];
@@ -62,7 +66,7 @@ function gapLevel(context: Context, gap: Curve): readonly Finding[] {
         say(level)
       } in ${range}${first >= look ? ", and so from the first rows on" : ""}.`,
       alternatives: context.setting("sampler") === undefined
-        ? [...ALTERNATIVES.slice(0, 3), "a sampler in fp8 (say so with --sampler fp8)"]
+        ? [...ALTERNATIVES.slice(0, 3), FP8_UNTOLD]
         : ALTERNATIVES,
       next: nextStep(context),
     }];

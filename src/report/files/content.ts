@@ -1,8 +1,8 @@
 /** Recognises what lies at each path of a report: runs of ours and of others, the catalogue, experiments, the matrix, timings. */
 import { UserError } from "../../core/errors.ts";
 import { matrixSchema } from "../../diagnose/check_schema.ts";
-import { inWords } from "../../diagnose/finding.ts";
-import { nextSentence, type NextStep } from "../../diagnose/triage/next_step.ts";
+import { inWords } from "../../core/mention.ts";
+import { type FindingWords, PLAIN_WORDS, sayFinding } from "../../diagnose/finding.ts";
 import { isOwnRun } from "../../files/own_run.ts";
 import { infoOf, isFolder, namesIn } from "../../files/paths.ts";
 import { readText } from "../../files/read_file.ts";
@@ -21,22 +21,22 @@ import { readRun } from "./run.ts";
 export interface ContentReading {
   /** Reads and judges another trainer's log; left out: such a log is refused. */
   readonly readLog?: (path: string) => Promise<LogData>;
-  /** Says a next step, for example as a command (default: as a sentence). */
-  readonly wordsOf?: (step: NextStep) => string;
+  /** How next steps and settings are said, for example as commands (default: plainly). */
+  readonly words?: FindingWords;
 }
 
 /** A run of ours with what triage says of it. One that triage refuses is shown all the same. */
-function readJudgedRun(path: string, { wordsOf = nextSentence }: ContentReading): RunData {
+function readJudgedRun(path: string, { words = PLAIN_WORDS }: ContentReading): RunData {
   const run = readRun(path);
   try {
     const { report, findings } = triageRun(path);
     return {
       ...run,
-      triage: { report, findings: findings.map((finding) => inWords(finding, wordsOf)) },
+      triage: { report, findings: findings.map((finding) => sayFinding(finding, words)) },
     };
   } catch (error) {
-    if (error instanceof UserError) return { ...run, triage: { problem: error.message } };
-    throw error;
+    if (!(error instanceof UserError)) throw error;
+    return { ...run, triage: { problem: inWords(error.sentence, words.mention) } };
   }
 }
 
@@ -101,8 +101,8 @@ async function add(
   const { readLog } = reading;
   if (readLog) return { ...content, logs: [...content.logs, await readLog(path)] };
   throw new UserError(
-    `Cannot report ${path}: it holds none of what this reads, which are folders of runs, of \`faults\` and of \`lab\`, ` +
-      "and what `check --matrix --json` and `bench NAME --json` print",
+    `Cannot report ${path}: it holds none of what this reads, which are folders of runs, of the catalogue and of ` +
+      "experiments, and the JSON of the matrix of checks and of timings",
   );
 }
 

@@ -1,6 +1,6 @@
 /** One HTML file about what lies at some paths: reads, judges, renders and writes. */
 import { judgeLog } from "../../diagnose/findings/judge_log.ts";
-import type { NextStep } from "../../diagnose/triage/next_step.ts";
+import { type FindingWords, sayFinding } from "../../diagnose/finding.ts";
 import { readRunLog } from "../../files/log_source.ts";
 import { interpret } from "../../producers/interpret.ts";
 import type { RunView } from "../../producers/run_view.ts";
@@ -14,8 +14,8 @@ export interface LogReading {
   readonly readView?: (path: string) => Promise<RunView>;
   /** A healthy run of the same user's. */
   readonly against?: RunView | undefined;
-  /** Says what to do next about a run of ours, for example as a command (default: as a sentence). */
-  readonly wordsOf?: (step: NextStep) => string;
+  /** How next steps and settings are said, for example as commands (default: plainly). */
+  readonly words?: FindingWords;
 }
 
 /** The end of a path, for headings. */
@@ -38,12 +38,14 @@ export async function reportLogs(
   out: string,
   reading: LogReading,
 ): Promise<number> {
-  const { readView = readByItself, against, ...words } = reading;
+  const { readView = readByItself, against, words } = reading;
   const readLog = async (path: string): Promise<LogData> => {
     const view = await readView(path);
-    return { name: nameOf(path), view, findings: judgeLog(view, { against }), against };
+    const findings = judgeLog(view, { against }).map((found) => sayFinding(found, words));
+    return { name: nameOf(path), view, findings, against };
   };
-  return await writeReport(out, await readContent(paths, { readLog, ...words }));
+  const content = await readContent(paths, { readLog, ...(words && { words }) });
+  return await writeReport(out, content, { words: words?.mention });
 }
 
 /**
