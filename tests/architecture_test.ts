@@ -1,6 +1,8 @@
 /** The rules of the source tree, held by a walk over its text: layers, circles, quartets, WGSL headers, sizes, first lines. */
 import { assert, assertEquals } from "@std/assert";
 import { COMMANDS } from "../cli/registry.ts";
+import { wordViolations } from "./library_words.ts";
+import { withoutComments, withoutCommentsAndTexts } from "./source_text.ts";
 
 /** Text of every file under the repository by its path, for example `src/core/errors.ts`. */
 type Tree = ReadonlyMap<string, string>;
@@ -42,18 +44,6 @@ const FORBIDDEN_IMPORTS: readonly (readonly [string, string])[] = [
 const NO_QUARTET: Readonly<Record<string, string>> = {};
 
 const MAX_LINES = 400;
-
-/** Comments and text literals, longest first, so that a `//` inside a text is no comment. */
-const COMMENT_OR_TEXT =
-  /\/\*[\s\S]*?\*\/|\/\/.*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g;
-
-function withoutComments(source: string): string {
-  return source.replace(COMMENT_OR_TEXT, (match) => match.startsWith("/") ? "" : match);
-}
-
-function withoutCommentsAndTexts(source: string): string {
-  return source.replace(COMMENT_OR_TEXT, (match) => match.startsWith("/") ? "" : '""');
-}
 
 /** The layer of a path: `src/gpu/device.ts` → `gpu`, `cli/main.ts` → `cli`; mod.ts and tests have none. */
 function layerOf(path: string): string | undefined {
@@ -286,6 +276,7 @@ const RULES = {
   "every kernel has a spec, a reference and a test": quartetViolations,
   "shaders have headers and sum in a fixed order": shaderViolations,
   "mod.ts holds re-exports only": apiViolations,
+  "libraries hold no words of the command line": (tree) => wordViolations(tree),
 } as const satisfies Record<string, (tree: Tree) => string[]>;
 
 for (const [rule, violations] of Object.entries(RULES)) {
@@ -367,6 +358,7 @@ Deno.test("architecture: each rule finds its planted violation and nothing in a 
       "atomics",
     ],
     ["mod.ts", "/** All. */\nexport const a = 1;\n", "only re-exports"],
+    ["src/rl/a.ts", '/** A. */\nconst a = "see --lr";\n', "--lr is a word of the command line"],
   ];
   for (const [path, source, reason] of planted) {
     const found = all(new Map([...right, [path, source]]));
