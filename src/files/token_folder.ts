@@ -28,6 +28,18 @@ export type DumpKind = keyof typeof KINDS;
  */
 const TRACES_FIRST = ["train/effective", "train/all"];
 
+/** The episodes of whole runs before those of their recorded steps, which may repeat them. */
+function runsFirst(paths: readonly string[]): readonly string[] {
+  const isOfStep = (path: string) => /\/steps\/\d+$/.test(dirname(path));
+  return [...paths.filter((path) => !isOfStep(path)), ...paths.filter(isOfStep)];
+}
+
+/** Kinds of which not all files are read, or not in the order of their names. */
+const ORDERS: { readonly [kind in DumpKind]?: (paths: readonly string[]) => readonly string[] } = {
+  traces: bestTraces,
+  episodes: runsFirst,
+};
+
 /** The files of each kind of dump in a folder, in the order of the run; kinds without a file are left out, the fullest is first. */
 export type FoundDumps = ReadonlyMap<DumpKind, readonly string[]>;
 
@@ -53,7 +65,7 @@ export function findDumps(folder: string): FoundDumps {
   const found = new Map<DumpKind, readonly string[]>();
   for (const kind of Object.keys(KINDS) as DumpKind[]) {
     const named = paths.filter((path) => KINDS[kind].test(basename(path)) && isFile(path));
-    if (named.length > 0) found.set(kind, kind === "traces" ? bestTraces(named) : named);
+    if (named.length > 0) found.set(kind, ORDERS[kind]?.(named) ?? named);
   }
   return found;
 }

@@ -5,6 +5,7 @@ import { surestReader } from "../logs/detect.ts";
 import { Ignored } from "../logs/ignored.ts";
 import type { LogInput } from "../logs/reader.ts";
 import { LOG_READERS } from "../logs/readers.ts";
+import { OWN_EPISODES } from "../tokens/own_episodes.ts";
 import type { TokenBatch, TokenSequence } from "../tokens/token_batch.ts";
 import type { TokenNotes, TokenReader } from "../tokens/token_reader.ts";
 import { TOKEN_READERS } from "../tokens/token_readers.ts";
@@ -20,11 +21,12 @@ export interface ReadTokensOptions {
   readonly onProgress?: ((readBytes: number, totalBytes: number | undefined) => void) | undefined;
 }
 
-/** Files of one dump, their reader, and what is to be told of what lay beside them. */
+/** Files of one dump and their reader. */
 interface FoundDump {
   readonly files: readonly string[];
   readonly reader: TokenReader;
-  readonly notes: (notes: TokenNotes) => void;
+  /** Tells what lay beside them. */
+  readonly tell?: (notes: TokenNotes) => void;
 }
 
 /** The reader of the first file that is not empty; undefined where all are empty or no reader knows the form. */
@@ -44,13 +46,13 @@ async function dumpIn(folder: string): Promise<FoundDump | undefined> {
     if (!reader) continue;
     const others = [...found].filter(([other]) => other !== kind).flatMap(([, paths]) => paths);
     const unfinished = kind === "exports" ? unfinishedFolders(files) : [];
-    const notes = (notes: TokenNotes) => {
+    const tell = (notes: TokenNotes) => {
       const count = (what: string, paths: readonly string[]) =>
         paths.length > 0 && notes.ignore(what, paths[0], paths.length);
       count("other dumps in the folder", others);
       count("steps without the file STABLE: their writer may not have been done", unfinished);
     };
-    return { files, reader, notes };
+    return { files, reader, tell };
   }
   return undefined;
 }
@@ -73,12 +75,27 @@ function checkSize(file: string, { maxBytes = Infinity, title }: TokenReader): v
   );
 }
 
+/** The sequences of files, one file after the other. */
+async function* sequencesOf(
+  { files, reader }: FoundDump,
+  { ignored, onProgress }: ReadTokensOptions & { readonly ignored: Ignored },
+): AsyncGenerator<TokenSequence> {
+  const totalBytes = files.reduce((sum, file) => sum + fileSize(file), 0);
+  let readBytes = 0;
+  for (const file of files) {
+    checkSize(file, reader);
+    const onBytes = (count: number) => onProgress?.(readBytes += count, totalBytes);
+    await using input = await openLog(file, { onBytes });
+    if (input.head.length === 0) ignored.ignore("empty files", file);
+    else if (surestReader(input.head, TOKEN_READERS)?.reader === reader) {
+      yield* reader.read(input, ignored);
+    } else ignored.ignore("files of another form", file);
+  }
+}
+
 /** A dump that lies in files; its sequences can be read again. */
-function batchOfFiles(
-  path: string,
-  { files, reader, notes }: FoundDump,
-  { onProgress }: ReadTokensOptions,
-): TokenBatch {
+function batchOfFiles(path: string, dump: FoundDump, options: ReadTokensOptions): TokenBatch {
+  const { files, reader, tell } = dump;
   let ignored = new Ignored();
   return {
     source: {
@@ -92,18 +109,12 @@ function batchOfFiles(
     },
     async *sequences(): AsyncGenerator<TokenSequence> {
       ignored = new Ignored();
-      notes(ignored);
-      const totalBytes = files.reduce((sum, file) => sum + fileSize(file), 0);
-      let readBytes = 0;
-      for (const file of files) {
-        checkSize(file, reader);
-        const onBytes = (count: number) => onProgress?.(readBytes += count, totalBytes);
-        await using input = await openLog(file, { onBytes });
-        if (input.head.length === 0) ignored.ignore("empty files", file);
-        else if (surestReader(input.head, TOKEN_READERS)?.reader === reader) {
-          yield* reader.read(input, ignored);
-        } else ignored.ignore("files of another form", file);
-      }
+      tell?.(ignored);
+      const sequences = sequencesOf(dump, { ...options, ignored });
+      if (reader !== OWN_EPISODES) return yield* sequences;
+      // With the algorithms, which nobody shall wait for who reads something else.
+      const { withOwnRecords } = await import("./own_tokens.ts");
+      yield* withOwnRecords(sequences);
     },
   };
 }
@@ -162,7 +173,7 @@ export async function readTokens(
   await using input = await openLog(path);
   const reader = surestReader(input.head, TOKEN_READERS)?.reader;
   if (!reader) throw unreadable(input);
-  return batchOfFiles(path, { files: [path], reader, notes: () => {} }, options);
+  return batchOfFiles(path, { files: [path], reader }, options);
 }
 
 /** What lies at a path: a log of metrics, a token dump, or both. */
