@@ -1,0 +1,171 @@
+/**
+ * Trains with every fault of the library and with the right trainer, and writes what checks and triage say of it.
+ * Usage: deno task fault-library [--out=runs/fault-library] [--only=NAME,…] [--seeds=0,1] [--half=development|held-out]
+ * [--table]. What was cut off goes on where it was; --table makes no run and writes the page from those that are there.
+ */
+import { Commands } from "../../src/gpu/commands.ts";
+import { openGpu } from "../../src/gpu/device.ts";
+import { resolveConfig } from "../../src/rl/config.ts";
+import { CORRECT_SETTINGS, type CorrectSetting, seedsOf } from "./correct_runs.ts";
+import { halfOf, type PlantedFault } from "./fault.ts";
+import { PLANTED } from "./faults.ts";
+import { baseFile, measureRun, observeRun } from "./measure.ts";
+import type { CorrectRuns, FaultRuns, Observation } from "./observation.ts";
+import { resultLines } from "./page.ts";
+import { PlantedSources } from "./sources.ts";
+import type { RunRequest } from "./trained_run.ts";
+
+const STEPS = 24;
+/** The base agent of all faults: the one that runs of the rl gym begin with. */
+const BASE = "rl:2";
+/** Steps between two checks, where this version can check later. */
+const CHECK_EVERY = 4;
+
+/** A run that is wanted. */
+interface Wanted {
+  readonly path: string;
+  readonly base: string;
+  readonly request: Omit<RunRequest, "base">;
+}
+
+function hasLaterChecks(): boolean {
+  try {
+    resolveConfig({ sets: [`checkEvery=${CHECK_EVERY}`] });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const LATER = hasLaterChecks() ? [`checkEvery=${CHECK_EVERY}`] : [];
+
+function faultPath(out: string, { name }: PlantedFault, seed: number): string {
+  return `${out}/faults/${name}-seed${seed}`;
+}
+
+function correctPath(out: string, { name }: CorrectSetting, seed: number): string {
+  return `${out}/correct/${name.replaceAll(/[^a-z0-9.]+/gi, "_")}-seed${seed}`;
+}
+
+function wantedFault(out: string, fault: PlantedFault, seed: number): Wanted {
+  const { settings = [], resumeAt, patches } = fault;
+  return {
+    path: faultPath(out, fault, seed),
+    base: BASE,
+    request: {
+      flags: ["--algo", "grpo"],
+      settings: [...LATER, ...settings],
+      seed,
+      steps: STEPS,
+      resumeAt,
+      patches,
+    },
+  };
+}
+
+function wantedCorrect(out: string, setting: CorrectSetting, seed: number): Wanted {
+  const { flags = ["--algo", "grpo"], settings, steps = STEPS, base = BASE } = setting;
+  return {
+    path: correctPath(out, setting, seed),
+    base,
+    request: { flags, settings: [...LATER, ...settings], seed, steps, patches: [] },
+  };
+}
+
+/** The right trainer under the settings of a fault. */
+function referenceOf({ settings = [] }: PlantedFault): CorrectSetting {
+  const same = CORRECT_SETTINGS.find(({ flags, base, steps, settings: own }) =>
+    (flags ?? base ?? steps) === undefined && own.join() === settings.join()
+  );
+  if (same) return same;
+  throw new Error(`No setting of the right trainer is ${settings.join(" ")}`);
+}
+
+/** The lowest held-out pass rate of the right trainer under the settings of a fault. */
+function healthyLow(out: string, fault: PlantedFault): number {
+  const same = referenceOf(fault);
+  const rates = seedsOf(same).flatMap((seed) =>
+    observeRun(correctPath(out, same, seed), seed)?.passRate ?? []
+  );
+  return Math.min(...rates);
+}
+
+function observed(paths: readonly (readonly [path: string, seed: number])[]): Observation[] {
+  return paths.flatMap(([path, seed]) => observeRun(path, seed) ?? []);
+}
+
+function collect(out: string): { readonly faults: FaultRuns[]; readonly correct: CorrectRuns[] } {
+  const seeds = [0, 1];
+  const faults = PLANTED.map((fault) => ({
+    ...fault,
+    half: halfOf(fault.name),
+    runs: observed(seeds.map((seed) => [faultPath(out, fault, seed), seed])),
+    healthyLow: healthyLow(out, fault),
+  })).filter(({ runs }) => runs.length > 0);
+  const correct = CORRECT_SETTINGS.map((setting) => ({
+    name: setting.name,
+    runs: observed(seedsOf(setting).map((seed) => [correctPath(out, setting, seed), seed])),
+  })).filter(({ runs }) => runs.length > 0);
+  return { faults, correct };
+}
+
+function flag(name: string): string | undefined {
+  const found = Deno.args.find((arg) => arg === `--${name}` || arg.startsWith(`--${name}=`));
+  return found?.slice(`--${name}=`.length);
+}
+
+function commit(): string {
+  const { stdout } = new Deno.Command("git", { args: ["rev-parse", "--short", "HEAD"] })
+    .outputSync();
+  return new TextDecoder().decode(stdout).trim();
+}
+
+/** All runs, those first that say what is harmless. */
+function allWanted(out: string): Wanted[] {
+  const only = flag("only")?.split(",");
+  const half = flag("half");
+  const seeds = flag("seeds")?.split(",").map(Number) ?? [0, 1];
+  const faults = PLANTED.filter(({ name }) =>
+    (only === undefined || only.includes(name)) && (half === undefined || halfOf(name) === half)
+  );
+  const references = new Set(PLANTED.map(referenceOf));
+  const correct = CORRECT_SETTINGS.flatMap((setting) =>
+    seedsOf(setting).map((seed) => ({
+      isReference: references.has(setting),
+      wanted: wantedCorrect(out, setting, seed),
+    }))
+  );
+  const correctWhere = (isReference: boolean) =>
+    correct.flatMap((run) => run.isReference === isReference ? [run.wanted] : []);
+  return [
+    ...correctWhere(true),
+    ...seeds.flatMap((seed) => faults.map((fault) => wantedFault(out, fault, seed))),
+    ...correctWhere(false),
+  ];
+}
+
+async function makeRuns(out: string): Promise<void> {
+  const wanted = allWanted(out);
+  const commands = new Commands(await openGpu());
+  const sources = new PlantedSources(".", `${out}/sources-${flag("worker") ?? 0}`);
+  const [worker, workers] = [Number(flag("worker") ?? 0), Number(flag("workers") ?? 1)];
+  for (const [i, { path, base, request }] of wanted.entries()) {
+    if (i % workers !== worker) continue;
+    const file = await baseFile(commands, { folder: out, base });
+    const isNew = await measureRun(path, {
+      commands,
+      sources,
+      request: { ...request, base: file },
+    });
+    if (isNew) console.error(`${i + 1} of ${wanted.length}: ${path}`);
+  }
+}
+
+const out = flag("out") ?? "runs/fault-library";
+Deno.mkdirSync(out, { recursive: true });
+if (flag("table") === undefined) await makeRuns(out);
+const results = collect(out);
+console.log(
+  resultLines({ ...results, commit: commit(), checkEvery: LATER.length > 0 ? CHECK_EVERY : 0 })
+    .join("\n"),
+);
