@@ -194,7 +194,11 @@ export {
   type TrainerOptions,
   type TrainerState,
 } from "./src/rl/trainer.ts";
-export { type MinibatchReport, type UpdateReport } from "./src/rl/update_report.ts";
+export {
+  type MinibatchReport,
+  type RecordedPart,
+  type UpdateReport,
+} from "./src/rl/update_report.ts";
 export {
   type AdvantageInput,
   type AdvantageOutput,
@@ -209,7 +213,9 @@ export {
   type SurrogateKind,
 } from "./src/equations/policy_loss.ts";
 export { type PolicyStatistics } from "./src/equations/policy_statistics.ts";
+export type { AdvantageRule } from "./src/diagnose/advantage_rule.ts";
 export {
+  type BatchDraw,
   CHECK_LACKS,
   CHECK_VERDICTS,
   type CheckableTrainer,
@@ -218,7 +224,11 @@ export {
   type CheckLack,
   type CheckResult,
   type CheckVerdict,
+  type KnownTrainer,
+  type LoadedMinibatch,
   type LossInputs,
+  type TokenDistribution,
+  type TokenDraws,
 } from "./src/diagnose/invariant.ts";
 export { checkInvariants, violated } from "./src/diagnose/invariants.ts";
 export { type CheckRequest, runChecks } from "./src/faults/trainer_checks.ts";

@@ -8,7 +8,7 @@ import {
   MATRIX_FAULTS,
 } from "../../src/faults/faults.ts";
 import type { FaultChecks, MatrixData } from "../../src/diagnose/check_schema.ts";
-import { VERDICT_MARKS } from "../../src/diagnose/invariant.ts";
+import type { CheckVerdict } from "../../src/diagnose/invariant.ts";
 import { violated } from "../../src/diagnose/invariants.ts";
 import { runChecks } from "../../src/faults/trainer_checks.ts";
 import type { Commands } from "../../src/gpu/commands.ts";
@@ -53,13 +53,30 @@ function describeChecks({ bug, checks }: FaultChecks): string {
   return [title, "", ...table, "", ...formatTable(notes), ...end].join("\n");
 }
 
+/** A character a check: with a column for each the matrix would be wider than a terminal. */
+const VERDICT_SIGNS = {
+  holds: ".",
+  violated: "X",
+  "not-applicable": "-",
+  "not-checkable": "?",
+} as const satisfies Record<CheckVerdict, string>;
+
+/** The checks of the published matrices, then the others. */
+const SIGN_GROUPS = [(id: number) => id <= 11, (id: number) => id > 11] as const;
+
 function describeMatrix(title: string, rows: readonly FaultChecks[]): string {
-  const ids = rows[0]?.checks.map(({ id }) => ` ${id}`) ?? [];
+  const groups = SIGN_GROUPS.map((isIn) => (checks: FaultChecks["checks"]) =>
+    checks.filter(({ id }) => isIn(id))
+  );
+  const header = groups.map((of) => {
+    const ids = of(rows[0]?.checks ?? []).map(({ id }) => id);
+    return `${ids[0]} to ${ids.at(-1)}`;
+  });
   const table = formatColumns(
-    ["fault", ...ids, "caught by"],
+    ["fault", ...header, "caught by"],
     rows.map(({ bug, checks }) => [
       bug,
-      ...checks.map(({ verdict }) => VERDICT_MARKS[verdict]),
+      ...groups.map((of) => of(checks).map(({ verdict }) => VERDICT_SIGNS[verdict]).join("")),
       violated(checks).map(({ id }) => id).join(" ") || "none",
     ]),
   );
@@ -103,6 +120,8 @@ function matrixOutcome(all: readonly FaultChecks[]): Outcome {
     describeMatrix("The faults of the tutorial", rows),
     "",
     describeMatrix("Further faults, and configurations that run correct code", further),
+    "",
+    "A character a check: . holds, X violated, - not applicable, ? not checkable.",
     "",
     ...legend,
   ].join("\n");

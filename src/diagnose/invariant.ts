@@ -1,4 +1,5 @@
 /** The contract of the invariants: what a trainer must answer to be checked, what a check looks at, and what it says. */
+import type { AdvantageRule } from "./advantage_rule.ts";
 
 /** An episode as it was sampled, seen apart from the trainer under test. */
 export interface CheckedEpisode {
@@ -10,6 +11,13 @@ export interface CheckedEpisode {
   readonly reward: number;
   /** What it is an attempt at: episodes of one problem form a group, wherever they stand. */
   readonly problem: string | number;
+  /** Its tokens. Left out: not known, as are the next ones. */
+  readonly ids?: ArrayLike<number>;
+  /**
+   * What the environment pays when the episode's calls are made again in its problem; NaN where it then answers otherwise. A
+   * sample of a batch's episodes will do.
+   */
+  readonly replayedReward?: number;
 }
 
 /** A batch as the loss sees it. On a [B, C] grid, column t is about the token at position t + 1. */
@@ -28,6 +36,42 @@ export interface LossInputs {
   readonly loss: number;
   /** The gradient of that loss: where its terms cancel, padding shows here alone. Left out: not known. */
   readonly gradient_W?: ArrayLike<number>;
+  /** The trainer's own distribution of each token under the current weights. Left out: not known. */
+  readonly distribution?: TokenDistribution;
+}
+
+/** How uncertain a policy is of each token, on the grid of {@linkcode LossInputs}. */
+export interface TokenDistribution {
+  /** Entropy: the mean of −log p over the tokens that could come, [B, C], in nats; NaN where it is not known. */
+  readonly entropy_BC: ArrayLike<number>;
+  /** Variance of −log p over the same tokens, [B, C], in nats². Left out: estimated, with less power. */
+  readonly variance_BC?: ArrayLike<number>;
+  /** The random numbers that drew the tokens, where the sampler inverts the cumulative distribution. Left out: not known. */
+  readonly draws?: TokenDraws;
+}
+
+/** Which token each random number points to, on the grid; NaN where that is not known. */
+export interface TokenDraws {
+  /** The random number of each token, as the configuration says, in [0, 1). */
+  readonly uniform_BC: ArrayLike<number>;
+  /** Probability of all tokens that stand before it in the vocabulary. */
+  readonly below_BC: ArrayLike<number>;
+  /** The same with its own. */
+  readonly upTo_BC: ArrayLike<number>;
+}
+
+/** One optimizer step of an update: the tokens that its loss was computed over, each as the loss read it. */
+export interface LoadedMinibatch {
+  /** Place of each token on the batch's [B, C] grid; no place twice, unless the loss counts the token twice. */
+  readonly cell_N: ArrayLike<number>;
+  /** Its advantage. */
+  readonly advantage_N: ArrayLike<number>;
+  /** Its weight in the surrogate term. */
+  readonly weight_N: ArrayLike<number>;
+  /** Its weight in KL and entropy terms. */
+  readonly meanWeight_N: ArrayLike<number>;
+  /** log π_old, in nats. */
+  readonly oldLogp_N: ArrayLike<number>;
 }
 
 /** What one whole update did to a copy of the model, with a fresh optimizer. */
@@ -43,6 +87,8 @@ export interface CheckedUpdate {
   readonly logp_BC: ArrayLike<number>;
   /** The KL reference's log-probs afterwards, [B, C], in nats; undefined without a KL term. */
   readonly referenceLogp_BC?: ArrayLike<number> | undefined;
+  /** Its optimizer steps, epoch after epoch. Left out: not known. */
+  readonly minibatches?: readonly LoadedMinibatch[];
 }
 
 /** A trainer that can be checked. Every question is about the same batch and the same weights. */
@@ -68,18 +114,48 @@ export interface CheckableTrainer {
   update(): Promise<CheckedUpdate>;
   /** Updates a copy with every advantage 0 and the configured KL and entropy coefficients 0. @returns Largest |Δweight|. */
   updateWithoutSignal(): Promise<number>;
+  /** How rewards become advantages, as configured. Left out: not known, as are the next ones. */
+  readonly advantageRule?: AdvantageRule;
+  /** How often an update goes over the batch. */
+  readonly epochs?: number;
+  /** How the batch was drawn, as configured. */
+  readonly draw?: BatchDraw;
+  /** Samples the next step's episodes, or the first of each problem, with the same weights and without a step between. */
+  nextEpisodes?(): Promise<readonly CheckedEpisode[]>;
 }
 
-/** What the checks look at, asked for once. */
+/** What is known of a trainer, or of a batch that it left: any part may be left out. */
+export type KnownTrainer =
+  & Partial<Omit<CheckableTrainer, "lossInputs" | "update">>
+  & {
+    /** As of {@linkcode CheckableTrainer}, as far as it is known. */
+    lossInputs?(padColumns: number): Promise<Partial<LossInputs> | undefined>;
+    /** As of {@linkcode CheckableTrainer}, as far as it is known. */
+    update?(): Promise<Partial<CheckedUpdate>>;
+  };
+
+/** How the episodes of a batch are drawn. */
+export interface BatchDraw {
+  /** Episodes of each problem that is drawn; undefined where every episode draws one of its own. */
+  readonly groupSize: number | undefined;
+  /** Problems to draw from. */
+  readonly problemCount: number;
+}
+
+/** What the checks look at, asked for once. A part that nobody tells ends the check that asks for it, as `not-checkable`. */
 export interface CheckMaterial {
-  readonly trainer: CheckableTrainer;
-  readonly inputs: LossInputs;
+  readonly trainer: CheckableTrainer & Required<Pick<CheckableTrainer, "advantageRule">>;
+  readonly inputs: LossInputs & Required<Pick<LossInputs, "distribution">>;
   readonly padded: LossInputs;
   readonly accumulated_W: ArrayLike<number>;
   readonly onePass_W: ArrayLike<number>;
   readonly update: CheckedUpdate;
   /** Largest |Δweight| of the update without a signal. */
   readonly movement: number;
+  /** The update's optimizer steps; undefined where they are not known. */
+  readonly minibatches?: readonly LoadedMinibatch[] | undefined;
+  /** The next step's episodes; undefined where they are not known. */
+  readonly next?: readonly CheckedEpisode[] | undefined;
 }
 
 /**
@@ -135,7 +211,9 @@ export type Measured =
     /** Where the value is held against another bound than the invariant's. */
     readonly bound?: number;
   }
-  | { readonly notApplicable: string; readonly lack: CheckLack };
+  | { readonly notApplicable: string; readonly lack: CheckLack }
+  /** What is not told, as a noun phrase. */
+  | { readonly notTold: string };
 
 /** One invariant. */
 export interface Invariant {

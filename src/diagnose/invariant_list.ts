@@ -1,4 +1,5 @@
-/** The invariants as data: nine of the tutorial, then the sign of the entropy term and the layout of the groups. */
+/** The invariants as data: nine of the tutorial, then those that other faults asked for. */
+import { DATA_INVARIANTS } from "./data_invariants.ts";
 import type { Invariant } from "./invariant.ts";
 import {
   F32_SUM_TOLERANCE,
@@ -183,6 +184,7 @@ export const INVARIANTS: readonly Invariant[] = [
       };
     },
   },
+  ...DATA_INVARIANTS,
 ];
 
 /** The key of an invariant; its number where a file tells of one that this version does not know. */

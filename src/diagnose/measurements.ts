@@ -28,7 +28,7 @@ export const UNMOVED = {
 } as const;
 
 /** Visits every cell of the grid. */
-function forEachCell(
+export function forEachCell(
   { trainer, inputs }: CheckMaterial,
   visit: (cell: { readonly index: number; readonly owned: boolean; readonly logp: number }) => void,
 ): void {

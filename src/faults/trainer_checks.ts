@@ -18,11 +18,19 @@ import { mean } from "../core/statistics.ts";
 import { type PreparedUpdate, Trainer } from "../rl/trainer.ts";
 import type {
   CheckableTrainer,
+  CheckedEpisode,
   CheckedUpdate,
   CheckResult,
   LossInputs,
 } from "../diagnose/invariant.ts";
 import { checkInvariants } from "../diagnose/invariants.ts";
+import {
+  advantageRule,
+  batchDraw,
+  checkedEpisodes,
+  loadedMinibatches,
+  tokenDistribution,
+} from "./check_evidence.ts";
 
 /** What is checked. */
 export interface CheckRequest {
@@ -45,16 +53,27 @@ export interface CheckRequest {
 /** A trainer before its first step, with stages of its own; it borrows the request's learner. */
 function scratchTrainer(
   commands: Commands,
-  options: { readonly request: CheckRequest; readonly parameters: Parameters },
+  options: {
+    readonly request: CheckRequest;
+    readonly parameters: Parameters;
+    /** Steps that count as done (default 0); the weights are the same before each of them. */
+    readonly step?: number;
+  },
 ): Trainer {
-  const { request: { gym, config, stages, learner, baseline = 0 }, parameters } = options;
+  const { request, parameters, step = 0 } = options;
+  const { gym, config, learner, weights_W, baseline = 0 } = request;
+  const stages = request.stages();
   return new Trainer({
     commands,
     parameters,
     gym,
     config,
-    stages: stages(),
-    state: { step: 0, adamStep: 0, baseline },
+    stages,
+    state: { step, adamStep: 0, baseline },
+    earlierWeights: Array.from(
+      { length: Math.min(step, stages.weightsKept ?? 0) },
+      () => weights_W,
+    ),
     ...(learner && { learner }),
   });
 }
@@ -89,9 +108,38 @@ async function lossInputs(trainer: Trainer, batch: TrainBatch): Promise<LossInpu
   };
 }
 
+/** Episodes of the next step that show well enough which problems and random numbers it draws. */
+const NEXT_EPISODES = 16;
+
+/** The first episodes of each problem of the next step, without a step between. */
+async function nextEpisodes(
+  request: CheckRequest & { readonly learner: Learner },
+): Promise<CheckedEpisode[]> {
+  const { config, learner: { commands, parameters } } = request;
+  const { episodes, problems, groupSize } = config;
+  const fewer: TrainConfig = {
+    ...config,
+    episodes: Math.min(episodes, NEXT_EPISODES),
+    groupSize: Math.min(groupSize, Math.ceil(NEXT_EPISODES / problems)),
+    resampleRounds: 0,
+  };
+  const trainer = scratchTrainer(commands, {
+    request: { ...request, config: fewer },
+    parameters,
+    step: 1,
+  });
+  try {
+    return checkedEpisodes((await trainer.sampleBatch()).trajectories, undefined);
+  } finally {
+    trainer.destroy();
+  }
+}
+
 async function update(trainer: Trainer, batch: TrainBatch): Promise<CheckedUpdate> {
-  const { minibatches } = await trainer.update(batch);
+  const report = await trainer.update(batch);
+  const { minibatches } = report;
   return {
+    minibatches: loadedMinibatches(report),
     approxKl: mean(minibatches.map(({ statistics }) => statistics.approxKl)),
     largestGap: minibatches.reduce(
       (largest, { logpGaps_N }) => logpGaps_N.reduce((a, gap) => Math.max(a, gap), largest),
@@ -130,13 +178,16 @@ function checkable(
   const { learner } = trainer;
   const { config, weights_W, baseline = 0, model: { vocabSize } } = request;
   const { trajectories, groupId_B } = batch;
+  const rule = advantageRule(config, { before: baseline, after: prepared.baseline });
   return {
-    episodes: trajectories.map((trajectory) => ({ ...trajectory, problem: trajectory.info.task })),
+    episodes: checkedEpisodes(trajectories, config),
     groupId_B: ALGORITHMS[config.algorithm].grouped ? groupId_B : undefined,
     stepsPerUpdate: config.epochs * config.minibatches,
     logpTolerance: 0,
-    lossInputs: (padColumns) =>
-      lossInputs(trainer, collate(trajectories, { groupId_B, vocabSize, padColumns })),
+    lossInputs: async (padColumns) => ({
+      ...await lossInputs(trainer, collate(trajectories, { groupId_B, vocabSize, padColumns })),
+      ...(padColumns === 0 && { distribution: await tokenDistribution(trainer, batch) }),
+    }),
     advantages: (groups_B) =>
       trainer.stages.advantages({ ...batch, groupId_B: groups_B }, { config, baseline })
         .advantage_B,
@@ -154,6 +205,10 @@ function checkable(
           0,
         );
       }),
+    ...(rule && { advantageRule: rule }),
+    epochs: config.epochs,
+    draw: batchDraw(config),
+    nextEpisodes: () => nextEpisodes({ ...request, learner }),
   };
 }
 
@@ -161,7 +216,7 @@ function checkable(
  * Checks the trainer that a run uses, on the batch that its first step samples. Afterwards the run is as it was before.
  *
  * @param request The run's configuration, stages and first weights.
- * @returns The verdicts, ids 1 to 11.
+ * @returns The verdicts in the order of their ids.
  * @throws {DeviceLostError} When the device is gone.
  */
 export async function runChecks(

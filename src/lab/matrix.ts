@@ -31,6 +31,9 @@ const BEYOND: Readonly<Partial<Record<keyof typeof TUTORIAL, readonly number[]>>
   entropy_sign: [10],
 };
 
+/** Checks with higher numbers came when other faults asked for them; what they say of these faults is shown, not required. */
+const LAST_EXPECTED = 11;
+
 type MatrixRow = LabMatrixData["rows"][number];
 
 async function checkFaults(
@@ -88,10 +91,11 @@ export const MATRIX: Experiment = {
       checks: rows.map(({ fault, caughtBy }) => {
         const name = fault as keyof typeof TUTORIAL; // Filtered above.
         const expected = [...TUTORIAL[name], ...(BEYOND[name] ?? [])];
+        const caught = caughtBy.filter((id) => id <= LAST_EXPECTED);
         return {
-          requirement: `${fault}: violates ${expected.join(", ") || "none"}`,
-          value: caughtBy.join(", ") || "none",
-          holds: caughtBy.join() === expected.join(),
+          requirement: `${fault}: of checks 1–11, violates ${expected.join(", ") || "none"}`,
+          value: caught.join(", ") || "none",
+          holds: caught.join() === expected.join(),
         };
       }),
       data: { rows: all } satisfies LabMatrixData,

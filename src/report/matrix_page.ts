@@ -43,14 +43,21 @@ export function caughtBy({ checks }: Row): number[] {
 function table(title: string, rows: readonly Row[]): Html {
   const [first] = rows;
   if (first === undefined) return NOTHING;
-  const names = first.checks.map(({ id, name }) => `${id} ${name}`);
+  const ids = first.checks.map(({ id }) => String(id));
   const caught = (row: Row) => caughtBy(row).join(", ") || (row.bug === "none" ? "–" : "no check");
   return dataTable({
     title,
     kind: "matrix",
-    columns: columnsOf("number", "fault", ...names, "caught by"),
+    columns: columnsOf("number", "fault", ...ids, "caught by"),
     rows: rows.map((row) => [row.bug, ...row.checks.map(cell), html`<span>${caught(row)}</span>`]),
   });
+}
+
+/** What the numbers above the columns stand for. */
+function names([first]: readonly Row[]): Html {
+  return html`<ol class="note">${
+    first?.checks.map(({ id, name }) => html`<li value="${id}">${name}</li>`) ?? []
+  }</ol>`;
 }
 
 /**
@@ -65,6 +72,7 @@ export function matrixPage({ rows, further }: MatrixData): Section {
     body: html`
       <p>Each row is the trainer with one fault, checked on 64 episodes before any training. A cell holds the measured value;
       its bound and where the bound comes from show on hover and focus (arrow keys move between cells). ✓ holds, ✗ violated, – not applicable, ? not checkable.</p>
+      ${names(rows)}
       ${table("The faults of the tutorial", rows)}
       ${table("Further faults, and configurations that run correct code", further)}
       <p

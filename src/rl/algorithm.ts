@@ -1,4 +1,5 @@
 /** What an algorithm is: an advantage, a surrogate and an aggregation under a title. */
+import type { AdvantageRule } from "../diagnose/advantage_rule.ts";
 import type { AggregationMode } from "../equations/aggregate.ts";
 import type { SurrogateKind } from "../equations/policy_loss.ts";
 
@@ -35,6 +36,8 @@ export interface Algorithm {
   readonly grouped: boolean;
   /** Turns the rewards of a batch into advantages. */
   readonly advantage: (input: AdvantageInput) => AdvantageOutput;
+  /** What `advantage` promises, for the invariants; left out: they cannot hold it to anything. */
+  readonly advantageRule?: AdvantageRule["kind"];
   /** The settings that `advantage` reads (none where left out); the configuration refuses the others. */
   readonly advantageSettings?: readonly AdvantageSetting[];
   /** The term that every token contributes to the loss. */

@@ -10,6 +10,7 @@ import { type Algorithm, grouped } from "./algorithm.ts";
 const MOVING_BASELINE = {
   advantage: ({ rewards_B, baseline, baselineDecay: decay }) =>
     movingBaselineAdvantage(rewards_B, baseline, { decay }),
+  advantageRule: "moving_baseline",
   advantageSettings: ["baselineDecay"],
 } as const satisfies Partial<Algorithm>;
 
@@ -41,6 +42,7 @@ export const GRPO: Algorithm = {
   advantage: grouped(({ rewards_B, groupId_B, advantageEps: eps }) =>
     groupStandardizedAdvantage(rewards_B, groupId_B, { eps })
   ),
+  advantageRule: "group_standardized",
   advantageSettings: ["advantageEps"],
   surrogate: "clipped",
   aggregation: "token_mean",
@@ -51,6 +53,7 @@ export const DR_GRPO: Algorithm = {
   title: "Dr. GRPO",
   grouped: true,
   advantage: grouped(({ rewards_B, groupId_B }) => groupCenteredAdvantage(rewards_B, groupId_B)),
+  advantageRule: "group_centred",
   surrogate: "clipped",
   aggregation: "constant",
 };
@@ -60,6 +63,7 @@ export const RLOO: Algorithm = {
   title: "RLOO",
   grouped: true,
   advantage: grouped(({ rewards_B, groupId_B }) => leaveOneOutAdvantage(rewards_B, groupId_B)),
+  advantageRule: "leave_one_out",
   surrogate: "reinforce",
   aggregation: "seq_mean_token_sum",
 };

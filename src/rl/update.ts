@@ -113,15 +113,9 @@ export class UpdateRun {
     await this.collect();
     const { stages, config, batch, mask_BC, advantage_B, isSkipped, reference } = this.#options;
     const terms = stages.lossTerms(config);
-    const minibatches = reportMinibatches({
-      parts: this.#parts.map((part, i) => ({
-        ...part,
-        rows: at(this.#rows, i),
-      })),
-      steps: this.#steps,
-      terms,
-      batch,
-    });
-    return { minibatches, mask_BC, advantage_B, isSkipped, hasReference: reference !== undefined };
+    const parts = this.#parts.map((part, i) => ({ ...part, rows: at(this.#rows, i) }));
+    const minibatches = reportMinibatches({ parts, steps: this.#steps, terms, batch });
+    const hasReference = reference !== undefined;
+    return { minibatches, mask_BC, advantage_B, isSkipped, hasReference, parts };
   }
 }

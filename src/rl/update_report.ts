@@ -31,14 +31,19 @@ export interface UpdateReport {
   readonly isSkipped: boolean;
   /** True where a KL reference was scored; elsewhere `klRef` of the statistics means nothing. */
   readonly hasReference: boolean;
+  /** Its microbatches, as the device computed them. */
+  readonly parts: readonly RecordedPart[];
 }
 
 /** A microbatch with what came back from the device. */
 export interface RecordedPart {
+  /** Its episodes. */
   readonly packed: PackedBatch;
+  /** (advantage, weight, mean weight, old log-prob) per row. */
   readonly objective_N4: Float32Array;
   /** Place of its minibatch in the update. */
   readonly minibatch: number;
+  /** What its forward gave. */
   readonly rows: KeptRows;
 }
 

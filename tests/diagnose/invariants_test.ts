@@ -1,6 +1,7 @@
 /** Tests of src/diagnose/invariants.ts on a toy trainer: the library needs no GPU, and each check can fail. */
 import { assert, assertEquals } from "@std/assert";
 import type { CheckableTrainer, CheckedUpdate, LossInputs } from "../../src/diagnose/invariant.ts";
+import { INVARIANTS } from "../../src/diagnose/invariant_list.ts";
 import { checkSchema } from "../../src/diagnose/check_schema.ts";
 import { checkInvariants, violated } from "../../src/diagnose/invariants.ts";
 
@@ -72,8 +73,12 @@ async function violatedIds(trainer: CheckableTrainer): Promise<number[]> {
 
 Deno.test("checkInvariants() finds nothing in a right trainer, rounding included", async () => {
   const results = await checkInvariants(toyTrainer());
-  assertEquals(results.map(({ id }) => id), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
-  assertEquals(new Set(results.map(({ verdict }) => verdict)), new Set(["holds"]));
+  assertEquals(results.map(({ id }) => id), INVARIANTS.map(({ id }) => id));
+  const [first, further] = [results.slice(0, 11), results.slice(11)];
+  assertEquals(first.map(({ id }) => id), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+  assertEquals(new Set(first.map(({ verdict }) => verdict)), new Set(["holds"]));
+  // The further ones ask for evidence that this trainer does not give.
+  assertEquals(new Set(further.map(({ verdict }) => verdict)), new Set(["not-checkable"]));
   assert(results[1].value! > 0 && results[1].value! < 2e-6, "rounding is measured");
   assert(Math.abs(results[7].value! - 1) < 1e-12, "moves along the advantages");
 });
@@ -283,7 +288,10 @@ Deno.test("checkSchema takes every verdict as a document has it, and no other wo
   const words = new Set(verdicts.map(({ verdict, lack = "" }) => `${verdict} ${lack}`.trim()));
   assertEquals(
     words,
-    new Set(["holds", "violated", "not-applicable setting", "not-applicable batch"]),
+    new Set([
+      ...["holds", "violated", "not-checkable"],
+      ...["not-applicable setting", "not-applicable batch"],
+    ]),
   );
   for (const result of verdicts) {
     const document = JSON.parse(JSON.stringify(result));

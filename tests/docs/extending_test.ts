@@ -1,6 +1,7 @@
 /** Holds docs/extending.md to what it promises: each recipe is worked into a copy of the sources, and its thing then works. */
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { RECIPES, recipesText } from "../../docs/examples/extending/recipes.ts";
+import { INVARIANTS } from "../../src/diagnose/invariant_list.ts";
 import { withFolder } from "../files/with_folder.ts";
 import { apply, copySources, denoIn, inserted, movedExample, ROOT } from "./extended_tree.ts";
 
@@ -73,7 +74,7 @@ Deno.test("each recipe of docs/extending.md can be worked in, type-checks, and w
     assert(/<th scope="row">run\.log<\/th>\s*<td>40<\/td>/.test(page), "40 steps of run.log");
 
     assertEquals(await shown("invariant"), {
-      checks: 12,
+      checks: INVARIANTS.length + 1,
       name: "equal rewards, equal advantages",
       verdict: "violated",
       value: 0.6 - 0.4,

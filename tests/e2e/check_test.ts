@@ -1,5 +1,6 @@
 /** Tests of `agentrl check`, `faults`, `metrics` and the gate of `train`, as a user calls them. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { INVARIANTS } from "../../src/diagnose/invariant_list.ts";
 import { METRICS } from "../../src/rl/metric_dictionary.ts";
 import { readChecks } from "../../src/run/checks_file.ts";
 import { withFolder } from "../files/with_folder.ts";
@@ -22,11 +23,13 @@ Deno.test("agentrl check exits 0 where all holds, and 1 with the checks that a f
   const healthy = await agentrl([...CHECK, "--json"]);
   assertEquals(healthy.code, 0, healthy.stderr);
   const document: CheckDocument = JSON.parse(healthy.stdout);
-  assertEquals([document.bug, document.checks.length, violatedIds(document)], ["none", 11, []]);
+  assertEquals([document.bug, violatedIds(document)], ["none", []]);
+  assertEquals(document.checks.map(({ id }) => id), INVARIANTS.map(({ id }) => id));
+  assert(document.checks.every(({ verdict }) => verdict !== "not-checkable"));
 
   const faulty = await agentrl([...CHECK, "--bug", "sampler_temp", "--json"]);
   assertEquals(faulty.code, 1, faulty.stderr);
-  assertEquals(violatedIds(JSON.parse(faulty.stdout)), [2, 3]);
+  assertEquals(violatedIds(JSON.parse(faulty.stdout)), [2, 3, 12]);
 
   const text = await agentrl([
     "check",

@@ -81,6 +81,7 @@ function report(groupId_B = [0, 0, 1, 1, 2, 2], hasReference = true): StepReport
       mask_BC: batch.policyMask_BC,
       advantage_B: new Float64Array(6),
       isSkipped: false,
+      parts: [],
       hasReference,
     },
   };

@@ -3,9 +3,9 @@ import type { Invariant } from "../../../src/diagnose/invariant.ts";
 import { smallest } from "../../../src/core/statistics.ts";
 import { F32_SUM_TOLERANCE, largest, UNGROUPED } from "../../../src/diagnose/measurements.ts";
 
-/** Twelve is the first number that is free. */
+/** Nineteen is the first number that is free. */
 export const EQUAL_REWARDS: Invariant = {
-  id: 12,
+  id: 19,
   key: "equal_rewards_equal_advantages",
   name: "equal rewards, equal advantages",
   relation: "<=",
