@@ -40,6 +40,8 @@ export interface Chart {
   readonly series: readonly ChartSeries[];
   readonly band?: ChartBand | undefined;
   readonly events?: readonly ChartEvent[];
+  /** True where points are not a course over x: the nearest one is shown, whatever its x. */
+  readonly isScatter?: true;
   /** Ends of the x axis, where several charts share them. */
   readonly xRange?: readonly [number, number] | undefined;
 }
@@ -101,7 +103,7 @@ export interface ChartData extends Omit<Chart, "series" | "band" | "events"> {
  * @param maxPoints Points a curve may keep.
  */
 export function chartData(chart: Chart, maxPoints: number): ChartData {
-  const { id, title, xLabel, yLabel, series, band, events = [], xRange } = chart;
+  const { id, title, xLabel, yLabel, series, band, events = [], xRange, isScatter } = chart;
   const columns = (points: readonly (readonly number[])[], column: number) =>
     points.map((point) => roundForData(point[column]));
   const lows = band && downsample(band.points.map(([x, low]) => [x, low]), maxPoints);
@@ -113,6 +115,7 @@ export function chartData(chart: Chart, maxPoints: number): ChartData {
     yLabel,
     ...yScale(chart),
     ...(xRange && { xRange }),
+    ...(isScatter && { isScatter }),
     series: series.map(({ name, style, tone, points }) => {
       const kept = downsample(points, maxPoints);
       return { name, style, tone, x: columns(kept, 0), y: columns(kept, 1) };

@@ -4,6 +4,8 @@ import { type Html, html, jsonBlock, NOTHING } from "./html.ts";
 import pagesStyle from "./pages.css" with { type: "text" };
 import frameStyle from "./style.css" with { type: "text" };
 import type { PageData, PageScripts } from "./page_data.ts";
+import { tokenPayloadsOf } from "./token_payload.ts";
+import tokenStyle from "./tokens.css" with { type: "text" };
 
 /** One page of the document. */
 export interface Section {
@@ -16,7 +18,7 @@ export interface Section {
 }
 
 /** Rules of single pages come first, so that those for narrow windows and paper have the last word. */
-const STYLE_SHEET = pagesStyle + frameStyle;
+const STYLE_SHEET = pagesStyle + tokenStyle + frameStyle;
 
 /** A report is to be mailed and opened anywhere: 2 MB. */
 export const MAX_BYTES = 2_000_000;
@@ -81,11 +83,12 @@ export async function buildDocument(options: {
   readonly title: string;
   readonly subtitle: string;
   readonly sections: readonly Section[];
-  readonly data: Omit<PageData, "charts">;
+  readonly data: Omit<PageData, "charts" | "tokens">;
   readonly scripts: PageScripts;
 }): Promise<string> {
   const { title, subtitle, sections, data, scripts } = options;
   const charts = sections.flatMap(({ body }) => chartsOf(body));
+  const tokens = sections.flatMap(({ body }) => tokenPayloadsOf(body));
   requireUnique([
     ...sections.flatMap(({ id, parts = [] }) => [id, ...parts.map((part) => part.id)]),
     ...charts.map(({ id }) => id),
@@ -108,6 +111,7 @@ export async function buildDocument(options: {
   const dataOf = (maxPoints: number): PageData => ({
     ...data,
     charts: charts.map((chart) => chartData(chart, maxPoints)),
+    tokens,
   });
   const page = (maxPoints: number) =>
     html`

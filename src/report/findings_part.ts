@@ -1,5 +1,10 @@
 /** What is said about a run: the one thing to do first, then findings by class, each linked to the chart that shows it. */
-import { FINDING_CLASSES, type FindingClass, type SaidFinding } from "../diagnose/finding.ts";
+import {
+  FINDING_CLASSES,
+  type FindingClass,
+  type FindingPlace,
+  type SaidFinding,
+} from "../diagnose/finding.ts";
 import { firstToAct } from "../diagnose/findings/order.ts";
 import { type Chart, chartFigure } from "./chart.ts";
 import { formatNumber } from "./format.ts";
@@ -7,6 +12,9 @@ import { type Html, html, NOTHING } from "./html.ts";
 
 /** Ids of charts by the metrics or keys that they draw. */
 export type ChartIds = ReadonlyMap<string, string>;
+
+/** The element in which the place of a finding shows; undefined where it is not on the page. */
+export type PlaceTarget = (at: FindingPlace) => string | undefined;
 
 /** The charts of a page, to be linked to. */
 export function chartIds(charts: readonly Chart[]): ChartIds {
@@ -51,10 +59,24 @@ function evidence({ step, value, bound, boundFrom }: SaidFinding): string {
   return parts.join(" · ");
 }
 
-function findingItem(finding: SaidFinding, ids: ChartIds): Html {
+function placePart(at: FindingPlace | undefined, targetOf: PlaceTarget): Html {
+  if (at === undefined) return NOTHING;
+  const { file, row, sample, token } = at;
+  const place = [
+    `${file}${row === undefined ? "" : `:${row}`}`,
+    ...(sample === undefined ? [] : [`sample ${sample}`]),
+    ...(token === undefined ? [] : [`token ${token}`]),
+  ].join(", ");
+  const target = targetOf(at);
+  const shown = target === undefined
+    ? place
+    : html`<a href="#${target}" data-token="${token ?? ""}">${place}</a>`;
+  return html`<p class="note">${shown}</p>`;
+}
+
+function findingItem(finding: SaidFinding, ids: ChartIds, targetOf: PlaceTarget): Html {
   const { id, class: kind, key, sentence, alternatives = [], next, at } = finding;
   const numbers = evidence(finding);
-  const place = at === undefined ? "" : `${at.file}${at.row === undefined ? "" : `:${at.row}`}`;
   return html`
     <li
       class="finding ${kind}-edge"><p><b>${id}</b> ${sentence}${chartLink(
@@ -64,9 +86,10 @@ function findingItem(finding: SaidFinding, ids: ChartIds): Html {
         ? NOTHING
         : html`<p class="note">${numbers}</p>`}${alternatives.length === 0
         ? NOTHING
-        : html`<p class="note">Or: ${alternatives.join("; ")}.</p>`}${place === ""
-        ? NOTHING
-        : html`<p class="note">${place}</p>`}</li>
+        : html`<p class="note">Or: ${alternatives.join("; ")}.</p>`}${placePart(
+          at,
+          targetOf,
+        )}</li>
   `;
 }
 
@@ -85,12 +108,18 @@ export function firstPart(findings: readonly SaidFinding[]): Html {
 }
 
 /** Findings by class, the gravest first; what needs no look is folded. */
-export function findingGroups(findings: readonly SaidFinding[], ids: ChartIds): Html {
+export function findingGroups(
+  findings: readonly SaidFinding[],
+  ids: ChartIds,
+  targetOf: PlaceTarget = () => undefined,
+): Html {
   const groups = FINDING_CLASSES.map((kind) => {
     const own = findings.filter((finding) => finding.class === kind);
     if (own.length === 0) return NOTHING;
     const [title, meaning] = CLASSES[kind];
-    const list = html`<ul class="findings">${own.map((finding) => findingItem(finding, ids))}</ul>`;
+    const list = html`<ul class="findings">${
+      own.map((finding) => findingItem(finding, ids, targetOf))
+    }</ul>`;
     const heading = html`<b>${title}</b> (${own.length}): ${meaning}`;
     return kind === "violated" || kind === "suspect"
       ? html`<p>${heading}</p>${list}`
@@ -100,6 +129,10 @@ export function findingGroups(findings: readonly SaidFinding[], ids: ChartIds): 
 }
 
 /** What to do first, then all findings. */
-export function findingsPart(findings: readonly SaidFinding[], ids: ChartIds): Html {
-  return html`${firstPart(findings)}${findingGroups(findings, ids)}`;
+export function findingsPart(
+  findings: readonly SaidFinding[],
+  ids: ChartIds,
+  targetOf?: PlaceTarget,
+): Html {
+  return html`${firstPart(findings)}${findingGroups(findings, ids, targetOf)}`;
 }

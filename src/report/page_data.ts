@@ -1,5 +1,6 @@
 /** What stands in a document beside its markup: the data that the page's script reads, and the scripts. */
 import type { ChartData } from "./chart.ts";
+import type { TokenPayload } from "./token_payload.ts";
 
 /** A rule as the page's script needs it. */
 export interface TriageMapRule {
@@ -11,6 +12,7 @@ export interface TriageMapRule {
 /** What the page's script reads. */
 export interface PageData {
   readonly charts: readonly ChartData[];
+  readonly tokens: readonly TokenPayload[];
   readonly triage: readonly TriageMapRule[];
 }
 

@@ -12,6 +12,7 @@ import type { ReportContent } from "./report_content.ts";
 import { runPage } from "./run_page.ts";
 import { speedPage } from "./speed_page.ts";
 import { summaryPage } from "./summary_page.ts";
+import { tokenPage } from "./token_page.ts";
 import { triageData, triagePage } from "./triage_page.ts";
 
 /** True where a report shows runs and nothing of ours around them: then they come first, without an introduction. */
@@ -23,9 +24,10 @@ function pages(
   content: ReportContent,
   { chartJsVersion, words }: { readonly chartJsVersion: string; readonly words: MentionWords },
 ): Section[] {
-  const { runs, logs, faults, matrix, lab, bench } = content;
+  const { runs, logs, tokens, faults, matrix, lab, bench } = content;
   const shown = [
     ...logs.map(logPage),
+    ...tokens.map(tokenPage),
     ...runs.map(runPage),
   ];
   const reproduce = reproducePage(content, { chartJsVersion, words });
@@ -48,9 +50,17 @@ function pages(
 }
 
 function headingOf(content: ReportContent): { readonly title: string; readonly subtitle: string } {
-  const names = [...content.logs, ...content.runs].map(({ name }) => name);
-  if (isAboutRuns(content) && names.length === 1) {
-    return { title: names[0], subtitle: "A training run: what is said about it, and its metrics." };
+  const { logs, runs, tokens } = content;
+  const names = new Set([...logs, ...runs, ...tokens].map(({ name }) => name));
+  if (isAboutRuns(content) && names.size === 1) {
+    const parts = [
+      ...(logs.length + runs.length > 0 ? ["its metrics"] : []),
+      ...(tokens.length > 0 ? ["its tokens"] : []),
+    ];
+    return {
+      title: [...names].join(),
+      subtitle: `A training run: what is said about it, and ${parts.join(" and ")}.`,
+    };
   }
   return {
     title: "agentrl report",

@@ -5,6 +5,7 @@ import type { LogData } from "./log_data.ts";
 import type { MatrixData } from "../diagnose/check_schema.ts";
 import type { RunData } from "./run_data.ts";
 import type { BenchData } from "./speed_page.ts";
+import type { TokenData } from "./token_data.ts";
 
 /** What a report shows. Whatever is missing has no page. */
 export interface ReportContent {
@@ -12,6 +13,8 @@ export interface ReportContent {
   readonly runs: readonly RunData[];
   /** Runs of other trainers. */
   readonly logs: readonly LogData[];
+  /** Token dumps of any trainer. */
+  readonly tokens: readonly TokenData[];
   readonly faults: FaultsData | undefined;
   readonly matrix: MatrixData | undefined;
   readonly lab: readonly LabRecord[];
@@ -22,6 +25,7 @@ export interface ReportContent {
 export const EMPTY_CONTENT: ReportContent = {
   runs: [],
   logs: [],
+  tokens: [],
   faults: undefined,
   matrix: undefined,
   lab: [],

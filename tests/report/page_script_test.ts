@@ -9,17 +9,24 @@ Deno.test("pageScript() is a script that parses, and hands no name to the page",
   new Function(script); // Throws a SyntaxError where a type, an import or a name twice is left.
   assertEquals(script.match(/^\s*(import|export)\b.*/gm), null);
   assert(script.startsWith('"use strict";\n(() => {\n') && script.endsWith("})();\n"));
+  // Of two functions of one name the later would hold, without a word.
+  const names = Array.from(
+    script.matchAll(/^(?:function|const|class) (\w+)/gm),
+    ([, name]) => name,
+  );
+  assertEquals(names.filter((name, i) => names.indexOf(name) !== i), []);
 });
 
 Deno.test("pageScript() holds every module of its folder behind those that it imports", () => {
   const script = pageScript();
-  // Each function is declared once in one text, so its place in the text is the place of its module.
+  // What a module exports is declared once in one text, so its place in the text is the place of its module.
   const places = new Map<string, number>();
   const imports = new Map<string, string[]>();
   for (const { name } of Deno.readDirSync(FOLDER)) {
     const source = Deno.readTextFileSync(new URL(name, FOLDER));
     const [, mark = ""] = /^export (?:function|const) (\w+)/m.exec(source) ?? [];
-    places.set(name, mark === "" ? script.length : script.indexOf(`function ${mark}(`));
+    const declaration = new RegExp(`^(?:function|const) ${mark}\\b`, "m");
+    places.set(name, mark === "" ? script.length : script.search(declaration));
     imports.set(
       name,
       Array.from(source.matchAll(/^import \{[^}]*\} from "\.\/(\w+\.ts)"/gm), ([, n = ""]) => n),

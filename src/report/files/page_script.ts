@@ -4,10 +4,24 @@ import charts from "../script/charts.ts" with { type: "text" };
 import keyboard from "../script/keyboard.ts" with { type: "text" };
 import numbers from "../script/numbers.ts" with { type: "text" };
 import page from "../script/page.ts" with { type: "text" };
+import tokenColumns from "../script/token_columns.ts" with { type: "text" };
+import tokenQuantities from "../script/token_quantities.ts" with { type: "text" };
+import tokenSequence from "../script/token_sequence.ts" with { type: "text" };
+import tokenText from "../script/token_text.ts" with { type: "text" };
+import tokenValues from "../script/token_values.ts" with { type: "text" };
+import tokenView from "../script/token_view.ts" with { type: "text" };
 import triageMap from "../script/triage_map.ts" with { type: "text" };
 
 /** Each module stands behind those that it imports, so that their names are defined; a name must be of one module only. */
-const MODULES = [numbers, charts, triageMap, keyboard, page];
+const TOKEN_MODULES = [
+  tokenQuantities,
+  tokenColumns,
+  tokenSequence,
+  tokenValues,
+  tokenText,
+  tokenView,
+];
+const MODULES = [numbers, charts, triageMap, keyboard, ...TOKEN_MODULES, page];
 
 /** Imports and the word `export` at the beginning of a line, which one text needs no more, and the blanks that types leave. */
 const LEFTOVERS = /^import [^;]*;\n|^export |[ \t]+$/gm;

@@ -47,7 +47,7 @@ function colour(name: string): string {
 
 /** Few points are marked, so that single evaluations can be seen; many make a line. */
 function radiusOf({ style, tone, x }: ChartDataSeries): number {
-  if (style === "points") return 5;
+  if (style === "points") return x.length > 60 ? 2 : 5;
   return tone === "level" || x.length > 30 || x.length === 2 ? 0 : 2.5;
 }
 
@@ -233,7 +233,7 @@ function configurationOf(chart: ChartData): Configuration {
       maintainAspectRatio: false,
       parsing: false,
       normalized: true,
-      interaction: { mode: "nearest", axis: "x", intersect: false },
+      interaction: { mode: "nearest", axis: chart.isScatter ? "xy" : "x", intersect: false },
       scales: axes(chart),
       plugins: {
         legend: legendOf(chart),

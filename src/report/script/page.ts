@@ -4,6 +4,7 @@
 import type { PageData } from "../page_data.ts";
 import { showCharts } from "./charts.ts";
 import { moveFocusByArrows } from "./keyboard.ts";
+import { showTokens } from "./token_view.ts";
 import { answerTriageMaps } from "./triage_map.ts";
 
 const data: PageData = JSON.parse(document.getElementById("report-data")?.textContent ?? "{}");
@@ -16,5 +17,6 @@ for (const table of document.querySelectorAll<HTMLDetailsElement>("details.data"
 const contentsList = document.querySelector<HTMLDetailsElement>("nav details");
 if (contentsList) contentsList.open = matchMedia("(min-width: 75rem)").matches;
 showCharts(data.charts);
+showTokens(data.tokens);
 answerTriageMaps(data.triage);
 moveFocusByArrows();
