@@ -29,14 +29,8 @@ export {
   type TensorFile,
   type TensorRequirement,
 } from "./src/model/safetensors.ts";
-export {
-  ALGORITHM_DEFAULTS,
-  COMMON_DEFAULTS,
-  type ConfigSources,
-  episodesPerStep,
-  resolveConfig,
-  type TrainConfig,
-} from "./src/rl/config.ts";
+export { type ConfigSources, episodesPerStep, resolveConfig } from "./src/rl/config.ts";
+export { ALGORITHM_DEFAULTS, COMMON_DEFAULTS, type TrainConfig } from "./src/rl/config_keys.ts";
 export {
   AGGREGATION_MODES,
   type AggregationMode,

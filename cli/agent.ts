@@ -1,9 +1,15 @@
-/** The agent of a command: the weights in a checkpoint, or the base agent of the debugging runs, cloned with a bar. */
+/** The agent of a command: the weights in a checkpoint, or the base agent of the debugging runs, cloned once and kept. */
+import { createHash } from "node:crypto";
+import denoConfig from "../deno.json" with { type: "json" };
+import { UserError } from "../src/core/errors.ts";
 import type { Commands } from "../src/gpu/commands.ts";
 import type { CompiledGym } from "../src/gym/compiled.ts";
 import { type ModelConfig, TINY_AGENT } from "../src/model/config.ts";
-import { CLONING, makeBaseAgent, RL_BASE_SEED } from "../src/rl/base_agent.ts";
+import { BASE_AGENTS, CLONING, makeBaseAgent, RL_BASE_SEED } from "../src/rl/base_agent.ts";
 import { readAgent } from "../src/run/agent_file.ts";
+import { type Checkpoint, writeCheckpoint } from "../src/run/checkpoint.ts";
+import { asUserError } from "../src/files/file_error.ts";
+import { exists } from "../src/files/paths.ts";
 import { stderrProgress } from "../src/files/progress.ts";
 
 /** A model and its weights [W]. */
@@ -13,7 +19,49 @@ export interface Agent {
 }
 
 /**
- * Reads the agent, or clones it (about ten seconds).
+ * Where the base agent is kept. Its name has a hash of all that decides its bits.
+ *
+ * @param adapter The adapter's description.
+ * @returns undefined where the launcher names no folder: then it is kept nowhere.
+ */
+export function keptAgentPath(adapter: string): string | undefined {
+  const folder = Deno.env.get("AGENTRL_AGENTS");
+  if (!folder) return undefined;
+  const settings = {
+    ...BASE_AGENTS.rl,
+    cloning: CLONING,
+    model: TINY_AGENT,
+    adapter,
+    os: Deno.build.os,
+    deno: Deno.version.deno,
+    agentrl: denoConfig.version,
+  };
+  const hash = createHash("sha256").update(JSON.stringify(settings)).digest("hex").slice(0, 16);
+  return `${folder}/rl-${RL_BASE_SEED}-${hash}.safetensors`;
+}
+
+/** The agent in a file that an earlier command kept; undefined where there is none that is whole. */
+function readKept(path: string | undefined): Checkpoint | undefined {
+  try {
+    return path !== undefined && exists(path) ? readAgent(path) : undefined;
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
+}
+
+/** Keeps the agent for later commands. Where that cannot be, they clone it again. */
+function keep(path: string, { config, weights_W }: Agent): void {
+  try {
+    Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+    writeCheckpoint(path, { config, weights_W, step: 0 });
+  } catch (error) {
+    if (!(asUserError(error, path) instanceof UserError)) throw error;
+  }
+}
+
+/**
+ * Reads the agent, or clones it, which takes about ten seconds the first time.
  *
  * @param checkpoint The file; undefined: the base agent.
  * @param gym Compiled for the `rl` preset.
@@ -24,6 +72,9 @@ export async function agentOf(
   { commands, gym }: { readonly commands: Commands; readonly gym: CompiledGym },
 ): Promise<Agent> {
   if (checkpoint !== undefined) return readAgent(checkpoint);
+  const path = keptAgentPath(commands.gpu.adapter.description);
+  const kept = readKept(path);
+  if (kept !== undefined) return kept;
   using progress = stderrProgress({ label: "clone base", total: CLONING.steps, alreadyDone: 0 });
   const weights_W = await makeBaseAgent(commands, {
     kind: "rl",
@@ -31,5 +82,7 @@ export async function agentOf(
     seed: RL_BASE_SEED,
     onProgress: (stepsDone) => progress.update(stepsDone),
   });
-  return { config: TINY_AGENT, weights_W };
+  const agent = { config: TINY_AGENT, weights_W };
+  if (path !== undefined) keep(path, agent);
+  return agent;
 }

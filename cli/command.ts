@@ -1,5 +1,13 @@
 /** What a command is: a summary, flags as data, and a function that returns plain data and its text. */
+import type { Style } from "./style.ts";
 import type { COMMON_FLAGS, Flags, FlagValues } from "./flags.ts";
+
+/** Words of a result that stand out on a terminal with colours: what is violated or fails. */
+export interface Emphasis {
+  /** With the flag `g`. */
+  readonly pattern: RegExp;
+  readonly style: Style;
+}
 
 /** What a command hands back. Progress and remarks go to stderr while it runs. */
 export interface Outcome {
@@ -7,6 +15,8 @@ export interface Outcome {
   readonly document: unknown;
   /** Printed on stdout without `--json`. */
   readonly text: string;
+  /** What stands out in `text`. */
+  readonly emphasis?: readonly Emphasis[];
   /** True where `text` has colours: then its writer has spelled out what others wrote in it. */
   readonly isStyled?: true;
   /**

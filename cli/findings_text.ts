@@ -1,10 +1,12 @@
 /** Findings for a terminal: the source, the one thing to do first, then class by class; what others wrote is spelled out. */
 import { escapeControls } from "../src/core/sentence.ts";
+import { wrapText } from "../src/core/wrap_text.ts";
 import type { FindingClass, SaidFinding } from "../src/diagnose/finding.ts";
 import { say } from "../src/diagnose/findings/curve.ts";
 import { firstToAct } from "../src/diagnose/findings/order.ts";
 import type { RunView } from "../src/producers/run_view.ts";
 import { resemblances } from "../src/producers/suggest.ts";
+import { type Style, styled as inStyle } from "./style.ts";
 
 /** How a text is laid out. */
 export interface Layout {
@@ -14,27 +16,13 @@ export interface Layout {
   readonly all: boolean;
 }
 
-const SGR = { red: 31, yellow: 33, cyan: 36, bold: 1, dim: 2 } as const;
-
-function styled(text: string, style: keyof typeof SGR, { hasColours }: Layout): string {
-  return hasColours ? `\x1b[${SGR[style]}m${text}\x1b[0m` : text;
+function styled(text: string, style: Style, { hasColours }: Layout): string {
+  return hasColours ? inStyle(text, style) : text;
 }
 
-/** Breaks a text at its spaces. @param options.indent Spaces before each line. */
-function wrap(text: string, { columns, indent }: { columns: number; indent: number }): string[] {
-  const width = columns - indent;
-  const lines: string[] = [];
-  let line = "";
-  for (const word of escapeControls(text).split(" ")) {
-    if (line !== "" && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = word;
-    } else {
-      line = line === "" ? word : `${line} ${word}`;
-    }
-  }
-  lines.push(line);
-  return lines.map((one) => " ".repeat(indent) + one);
+/** Breaks a text at its spaces, whatever others wrote in it. @param options.indent Spaces before each line. */
+function wrap(text: string, options: { columns: number; indent: number }): string[] {
+  return wrapText(escapeControls(text), options);
 }
 
 /** A path that loses its middle where it is too long for a line. */
@@ -55,7 +43,7 @@ const HEADINGS = {
   "not-applicable": "Not applicable",
 } as const satisfies Record<FindingClass, string>;
 
-const COLOURS: Partial<Record<FindingClass, keyof typeof SGR>> = {
+const COLOURS: Partial<Record<FindingClass, Style>> = {
   violated: "red",
   suspect: "yellow",
   note: "cyan",

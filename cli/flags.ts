@@ -3,6 +3,8 @@ import { parseArgs } from "@std/cli";
 import { UserError } from "../src/core/errors.ts";
 import { suggestName } from "../src/core/nearest.ts";
 import { escapeControls } from "../src/core/sentence.ts";
+import { wrapText } from "../src/core/wrap_text.ts";
+import { terminalColumns } from "../src/files/terminal.ts";
 
 interface FlagBase {
   /** One sentence for `--help`. */
@@ -35,6 +37,8 @@ export interface BooleanFlag extends FlagBase {
 /** A text that may be given many times; values come in the order of the command line. */
 export interface ListFlag extends FlagBase {
   readonly kind: "list";
+  /** Names whose values it sets, where a value is written `NAME=VALUE`. */
+  readonly keys?: readonly string[];
 }
 
 /** One flag; its name is the key in {@linkcode Flags}. */
@@ -139,6 +143,27 @@ function refuseEmpty(given: unknown, name: string): void {
   }
 }
 
+/**
+ * The end of a sentence about an unknown flag: how its value is set where a list takes it by that name, as `--set lr=0.01` for `--lr 0.01`;
+ * else the nearest flag.
+ */
+function suggestFlag(
+  argument: string,
+  { args, declared }: { readonly args: readonly string[]; readonly declared: Flags },
+): string {
+  const [written = "", value] = argument.split(/=(.*)/s, 2);
+  const plain = (name: string) => name.replaceAll("-", "").toLowerCase();
+  for (const [name, flag] of Object.entries(declared)) {
+    if (flag.kind !== "list") continue;
+    const key = flag.keys?.find((one) => plain(one) === plain(written));
+    if (key === undefined) continue;
+    const next = args[args.indexOf(argument) + 1];
+    const given = value ?? (next === undefined || next.startsWith("--") ? "VALUE" : next);
+    return `write ${flagOnCommandLine(name)} ${key}=${given}`;
+  }
+  return suggestName(written, [...spellingsOf(declared).keys()]);
+}
+
 /** A flag that is written as nothing would read it: a value where none is taken, or twice where the last would win. */
 function refuseMisused(
   args: readonly string[],
@@ -205,7 +230,7 @@ export function parseFlags<const F extends Flags>(
     unknown: (argument, key) => {
       if (key === undefined) return true; // A positional argument.
       const written = argument.split("=", 1)[0] ?? argument;
-      throw new UserError(`unknown flag ${written}: ${suggestName(written, [...names.keys()])}`);
+      throw new UserError(`unknown flag ${written}: ${suggestFlag(argument, { args, declared })}`);
     },
   });
   const values: Record<string, unknown> = {};
@@ -218,64 +243,34 @@ export function parseFlags<const F extends Flags>(
   return { flags: values as FlagValues<F>, positionals: parsed._.map(String) };
 }
 
-/** Columns of help texts: the width that every terminal has. */
-const HELP_COLUMNS = 80;
-
-/**
- * Wraps a text at its blanks in 80 columns; a longer word stands on a line of its own.
- *
- * @param options.indent Blanks before the first line.
- * @param options.hanging Blanks before the others.
- * @returns Lines, each ending without a line break.
- */
-export function wrapText(
-  text: string,
-  { indent, hanging }: { readonly indent: number; readonly hanging: number },
-): string[] {
-  const lines: string[] = [];
-  let line = " ".repeat(indent);
-  let isEmpty = true;
-  for (const word of escapeControls(text).split(" ")) {
-    if (!isEmpty && line.length + 1 + word.length > HELP_COLUMNS) {
-      lines.push(line);
-      line = " ".repeat(hanging);
-      isEmpty = true;
-    }
-    line += isEmpty ? word : ` ${word}`;
-    isEmpty = false;
-  }
-  return [...lines, line];
+/** How a table of two columns is laid out. */
+interface TableOptions {
+  /** Names of all tables whose right columns are to stand below each other (default: those of the rows). */
+  readonly names?: readonly string[];
+  /** Columns to write for (default: those of the terminal, 80 elsewhere). */
+  readonly columns?: number;
 }
 
 /**
- * Lays out a table of two columns in 80 columns, the right one wrapped at words.
+ * Lays out a table of two columns, the right one wrapped at words.
  *
  * @param rows Pairs of a name and its description.
- * @param options.names Names of all tables whose right columns are to stand below each other (default: those of the rows).
  * @returns Lines, each ending without a line break.
  */
 export function formatTable(
   rows: readonly (readonly [string, string])[],
-  { names = rows.map(([name]) => name) }: { readonly names?: readonly string[] } = {},
+  { names = rows.map(([name]) => name), columns = terminalColumns() }: TableOptions = {},
 ): string[] {
-  const left = Math.min(38, Math.max(0, ...names.map(({ length }) => length)) + 4);
-  const lines: string[] = [];
-  for (const [name, description] of rows.map(([a, b]) => [escapeControls(a), escapeControls(b)])) {
-    let line = `  ${name}`.padEnd(left);
-    if (line.length > left) {
-      lines.push(line);
-      line = " ".repeat(left);
-    }
-    for (const word of description.split(" ")) {
-      if (line.length + 1 + word.length > HELP_COLUMNS) {
-        lines.push(line);
-        line = " ".repeat(left);
-      }
-      line += line.length === left ? word : ` ${word}`;
-    }
-    lines.push(line);
-  }
-  return lines;
+  // The descriptions keep half of the line; a longer name stands above its own.
+  const widest = Math.max(0, ...names.map(({ length }) => length)) + 4;
+  const left = Math.min(38, Math.floor(columns / 2), widest);
+  return rows.flatMap(([name, description]) => {
+    const [first = "", ...rest] = wrapText(escapeControls(description), { columns, indent: left });
+    const head = `  ${escapeControls(name)}`;
+    return head.length < left
+      ? [head.padEnd(left) + first.slice(left), ...rest]
+      : [head, first, ...rest];
+  });
 }
 
 function describeFlag(flag: Flag): string {
@@ -300,12 +295,17 @@ const PLACEHOLDERS = {
  * The lines about the flags in a help text.
  *
  * @param declared The flags.
- * @returns One entry a flag, in 80 columns.
+ * @param options.columns Columns to write for (default: those of the terminal, 80 elsewhere).
+ * @returns Lines, an entry a flag.
  */
-export function formatFlags(declared: Flags): string[] {
+export function formatFlags(
+  declared: Flags,
+  options: Pick<TableOptions, "columns"> = {},
+): string[] {
   return formatTable(
     Object.entries(declared).map(([name, flag]) =>
       [`${helpSpelling(name, flag)}${PLACEHOLDERS[flag.kind]}`, describeFlag(flag)] as const
     ),
+    options,
   );
 }

@@ -5,63 +5,13 @@ import { suggestName } from "../src/core/nearest.ts";
 import { escapeControls, escapeLines, oneSentence } from "../src/core/sentence.ts";
 import { asUserError } from "../src/files/file_error.ts";
 import { remark, writeText } from "../src/files/terminal.ts";
-import type { Command } from "./command.ts";
-import { COMMON_FLAGS, type Flags, formatFlags, formatTable, parseFlags } from "./flags.ts";
-import { COMMAND_GROUPS, COMMANDS } from "./registry.ts";
+import { COMMON_FLAGS, parseFlags } from "./flags.ts";
+import { asCalled, splitArguments } from "./called_as.ts";
+import { allNames, flagsOf, helpAsCalled, helpOf, overview } from "./help.ts";
+import { LAUNCHER_COMMANDS, launcherHelp } from "./launcher_commands.ts";
+import { COMMANDS } from "./registry.ts";
+import { emphasized } from "./style.ts";
 import { PROGRAM, say } from "./words.ts";
-
-/** What has no module of its own: the launcher's commands, and what is about all the others. */
-const LAUNCHER_COMMANDS: readonly (readonly [name: string, summary: string])[] = [
-  ["test", "the test suite; further arguments go to `deno test`"],
-  ["completion", 'for bash and zsh: eval "$(cli/agentrl completion)"'],
-  ["deno", "the Deno that runs all this, with the arguments given"],
-];
-
-/** Every command that can be called. */
-function allNames(): string[] {
-  return [...Object.keys(COMMANDS), ...LAUNCHER_COMMANDS.map(([own]) => own)];
-}
-
-function overview(): string {
-  const groups = COMMAND_GROUPS.map(({ title, commands }) => ({
-    title,
-    rows: Object.entries(commands).map(([name, { summary }]) => [name, summary] as const),
-  }));
-  const all = [...groups, { title: "The program itself", rows: LAUNCHER_COMMANDS }];
-  const names = all.flatMap(({ rows }) => rows.map(([name]) => name));
-  return [
-    `agentrl ${denoConfig.version}: why the reinforcement learning of an agent went wrong`,
-    "",
-    "Usage: cli/agentrl COMMAND [flags]",
-    ...all.flatMap(({ title, rows }) => ["", `${title}:`, ...formatTable(rows, { names })]),
-    "",
-    "cli/agentrl COMMAND --help explains a command and its flags.",
-  ].join("\n");
-}
-
-/** What the launcher adds before the user's arguments: how it was called. */
-const CALLED_AS = "--called-as=";
-
-/** Hints are written as from the repository's root, and printed as the user calls the program. */
-function asCalled(text: string, calledAs: string): string {
-  return text.replaceAll(/(?<![\w./-])cli\/agentrl(?= )/g, () => calledAs);
-}
-
-/** The command's flags, then the common ones that it does not declare itself. */
-function flagsOf(command: Command): Flags {
-  return { ...command.flags, ...COMMON_FLAGS, ...command.flags };
-}
-
-function helpOf(name: string, command: Command): string {
-  const usage = ["cli/agentrl", name, ...(command.positionals ?? []), "[flags]"].join(" ");
-  return [
-    `agentrl ${name}: ${COMMANDS[name]?.summary}`,
-    "",
-    `Usage: ${usage}`,
-    "",
-    ...formatFlags(flagsOf(command)),
-  ].join("\n");
-}
 
 function checkPositionals(given: readonly string[], names: readonly string[] = []): void {
   if (given.includes("")) {
@@ -113,30 +63,68 @@ async function runCommand(args: readonly string[], calledAs: string): Promise<nu
   if (entry === undefined) throw new UserError("the command is not registered");
   const { command } = await entry.load();
   const { flags, positionals } = parseFlags(rest, flagsOf(command));
-  if (flags.help === true) return print(helpOf(name, command), { calledAs });
+  if (flags.help === true) return printHelp(helpOf(name, command), calledAs);
   checkPositionals(positionals, command.positionals);
-  const { document, text, isStyled, exitCode = 0 } = await command.run(flags, positionals);
+  const { document, text, isStyled, emphasis = [], exitCode = 0 } = await command.run(
+    flags,
+    positionals,
+  );
   return flags.json === true
     ? print(jsonLine(document), { calledAs: PROGRAM, exitCode })
-    : print(isStyled ? text : escapeLines(text), { calledAs, exitCode });
+    : print(isStyled ? text : emphasized(escapeLines(text), emphasis), { calledAs, exitCode });
+}
+
+/** Prints a help text. */
+function printHelp(text: string, calledAs: string): number {
+  return print(helpAsCalled(text, calledAs), { calledAs: PROGRAM });
+}
+
+function unknownCommand(name: string): UserError {
+  const kind = name.startsWith("-") ? "flag before the command" : "command";
+  return new UserError(`unknown ${kind} "${name}": ${suggestName(name, allNames())}`);
+}
+
+/** `agentrl help`: the overview, or what one command does. */
+async function explain(args: readonly string[], calledAs: string): Promise<number> {
+  const { flags, positionals } = parseFlags(args, { help: COMMON_FLAGS.help });
+  checkPositionals(positionals, ["[COMMAND]"]);
+  const name = flags.help ? "help" : positionals[0];
+  if (name === undefined) return printHelp(overview(), calledAs);
+  if (Object.hasOwn(LAUNCHER_COMMANDS, name)) return printLauncherHelp(name, calledAs);
+  if (!Object.hasOwn(COMMANDS, name)) throw unknownCommand(name);
+  return await runCommand([name, "--help"], calledAs);
+}
+
+function printLauncherHelp(name: string, calledAs: string): number {
+  const command = LAUNCHER_COMMANDS[name];
+  if (command === undefined) throw unknownCommand(name);
+  return printHelp(launcherHelp(name, command), calledAs);
 }
 
 /** Prints what a shell reads to complete commands and flags. */
 async function printCompletion(args: readonly string[], calledAs: string): Promise<number> {
   const { flags, positionals } = parseFlags(args, { help: COMMON_FLAGS.help });
-  checkPositionals(positionals);
-  if (flags.help) {
-    return print('completion of commands and flags: eval "$(cli/agentrl completion)"', {
-      calledAs,
-    });
+  if (flags.help) return printLauncherHelp("completion", calledAs);
+  checkPositionals(positionals, ["[bash | zsh | fish]"]);
+  const [shell = "bash"] = positionals;
+  const { completionScript, SHELLS } = await import("./completion.ts");
+  const known = SHELLS.find((name) => name === shell);
+  if (known === undefined) {
+    throw new UserError(`unknown shell "${shell}": ${suggestName(shell, SHELLS)}`);
   }
-  const { completionScript } = await import("./completion.ts");
-  const loaded = await Promise.all(
-    Object.entries(COMMANDS).map(async ([name, { load }]) =>
-      [name, flagsOf((await load()).command)] as const
-    ),
+  const commands = await Promise.all(
+    Object.entries(COMMANDS).map(async ([name, { summary, load }]) => ({
+      name,
+      summary,
+      flags: flagsOf((await load()).command),
+    })),
   );
-  return print(completionScript(new Map(loaded), { names: allNames() }), { calledAs });
+  const others = Object.entries(LAUNCHER_COMMANDS).map(([name, { summary }]) => ({
+    name,
+    summary,
+    flags: {},
+  }));
+  return print(completionScript(known, [...commands, ...others]), { calledAs });
 }
 
 /** A package that is neither in Deno's cache nor to be had, as a sentence; other errors as they are. */
@@ -168,19 +156,19 @@ function reportError(where: string, { error, calledAs }: { error: unknown; calle
 
 /** Runs what the arguments say, errors and all. */
 async function runArguments(args: readonly string[], calledAs: string): Promise<number> {
-  const [name] = args;
+  const [name, ...rest] = args;
   if (name === undefined) {
-    remark(`${asCalled(overview(), calledAs)}\n`);
+    remark(`${helpAsCalled(overview(), calledAs)}\n`);
     return 2;
   }
-  if (name === "--help" || name === "-h" || name === "help") return print(overview(), { calledAs });
+  if (name === "--help" || name === "-h") return printHelp(overview(), calledAs);
+  if (name === "help") return await explain(rest, calledAs);
   if (name === "--version") return print(`agentrl ${denoConfig.version}`, { calledAs });
-  if (name === "completion") return await printCompletion(args.slice(1), calledAs);
-  if (!Object.hasOwn(COMMANDS, name)) {
-    const kind = name.startsWith("-") ? "flag before the command" : "command";
-    throw new UserError(`unknown ${kind} "${name}": ${suggestName(name, allNames())}`);
-  }
-  return await runCommand(args, calledAs);
+  if (name === "completion") return await printCompletion(rest, calledAs);
+  if (Object.hasOwn(COMMANDS, name)) return await runCommand(args, calledAs);
+  if (!Object.hasOwn(LAUNCHER_COMMANDS, name)) throw unknownCommand(name);
+  if (["--help", "-h"].includes(rest[0] ?? "")) return printLauncherHelp(name, calledAs);
+  throw new UserError(`${name} is a command of the launcher: start cli/agentrl ${name}`);
 }
 
 /**
@@ -191,10 +179,7 @@ async function runArguments(args: readonly string[], calledAs: string): Promise<
  *   143 where a signal ended the work.
  */
 export async function main(args: readonly string[]): Promise<number> {
-  const [first = ""] = args;
-  const isNamed = first.startsWith(CALLED_AS);
-  const calledAs = isNamed ? first.slice(CALLED_AS.length) : PROGRAM;
-  const rest = isNamed ? args.slice(1) : args;
+  const { calledAs, args: rest } = splitArguments(args);
   try {
     return await runArguments(rest, calledAs);
   } catch (error) {

@@ -53,7 +53,11 @@ export function resumeCommand(run: string): string {
   return agentrlCommand("train", ["--out", path(run), "--resume"]);
 }
 
-/** The command that evaluates a checkpoint in the gym that it was trained in. */
-export function evaluateCommand(checkpoint: string, preset: string): string {
-  return agentrlCommand("eval", ["--checkpoint", path(checkpoint), "--preset", preset]);
+/** The commands that look at a run that has ended. */
+export function lookCommands(run: string): string[] {
+  return [
+    agentrlCommand("triage", [path(run)]),
+    agentrlCommand("report", [path(run)]),
+    agentrlCommand("eval", ["--checkpoint", path(run), "--transcripts", "2"]),
+  ];
 }

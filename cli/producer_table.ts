@@ -3,6 +3,7 @@ import { CANONICAL, type CanonicalMetric } from "../src/producers/definition.ts"
 import type { MetricDefinition, Producer } from "../src/producers/definition.ts";
 import { keyText } from "../src/producers/key_text.ts";
 import { floorOf } from "../src/producers/shapes.ts";
+import { wrapText as wrap } from "../src/core/wrap_text.ts";
 
 const QUANTITIES = {
   abs_log_prob: "mean |Δ log p|",
@@ -38,20 +39,6 @@ const OVER: Partial<Record<MetricDefinition["over"], string>> = {
   step: "one value a step",
   unknown: "averaged as the settings say",
 };
-
-/** A text as lines that fit, each after the same indent. */
-function wrap(text: string, { indent, columns }: { indent: number; columns: number }): string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ")) {
-    if (line !== "" && indent + line.length + 1 + word.length > columns) {
-      lines.push(line);
-      line = "";
-    }
-    line += line === "" ? word : ` ${word}`;
-  }
-  return [...lines, line].map((written) => `${" ".repeat(indent)}${written}`);
-}
 
 function shapeOf(definition: MetricDefinition): string {
   const { quantity, over, window, unit, signed } = definition;

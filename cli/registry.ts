@@ -48,6 +48,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         summary: "reinforcement learning, in a run folder that can be resumed",
         load: () => import("./commands/train.ts"),
       },
+      config: {
+        summary: "the keys of its configuration: meaning, range, default",
+        load: () => import("./commands/config.ts"),
+      },
       eval: {
         summary: "pass rate with interval, behaviour and transcripts of an agent",
         load: () => import("./commands/eval.ts"),

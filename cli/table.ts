@@ -1,9 +1,60 @@
-/** Tables of measurements: texts to the left, numbers to the right, under a header. */
+/** Tables of measurements: texts to the left, numbers to the right, under a header, in the columns that there are. */
 import { escapeControls } from "../src/core/sentence.ts";
 import { largest } from "../src/core/statistics.ts";
+import { wrapText } from "../src/core/wrap_text.ts";
+import { terminalColumns } from "../src/files/terminal.ts";
+
+/** Blanks between two columns. */
+const GAP = 2;
+
+interface ColumnOptions {
+  /** Columns to write for (default: those of the terminal, 80 elsewhere). */
+  readonly columns?: number;
+  /** Blanks before each line (default 0). */
+  readonly indent?: number;
+}
+
+/** Columns of the table as wide as they fit: texts give way, the widest first, down to their longest word. */
+function fittingWidths(
+  lines: readonly (readonly string[])[],
+  { isText, room }: { readonly isText: readonly boolean[]; readonly room: number },
+): number[] | undefined {
+  const of = (column: number, widthOf: (cell: string) => number) =>
+    largest(lines.map((line) => widthOf(line[column] ?? "")));
+  const widths = isText.map((_, column) => of(column, ({ length }) => length));
+  const least = isText.map((wraps, column) =>
+    wraps ? of(column, (cell) => largest(cell.split(" ").map(({ length }) => length))) : Infinity
+  );
+  let excess = widths.reduce((sum, width) => sum + width + GAP, -GAP) - room;
+  for (; excess > 0; excess--) {
+    const open = widths.map((width, column) => width > (least[column] ?? 0) ? width : 0);
+    const widest = open.indexOf(largest(open));
+    if ((open[widest] ?? 0) === 0) return undefined;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  return widths;
+}
+
+/** A row under its first cell, each other cell behind the name of its column: for terminals that the table does not fit. */
+function stackedRow(
+  names: readonly string[],
+  [first = "", ...rest]: readonly string[],
+  columns: number,
+): string[] {
+  const pairs = rest.map((cell, i) => cell === "" ? "" : `${names[i + 1]} ${cell}`)
+    .filter((pair) => pair !== "");
+  const lines: string[] = [];
+  for (const pair of pairs) {
+    const last = lines.at(-1);
+    const joined = `${last}${" ".repeat(GAP)}${pair}`;
+    if (last !== undefined && joined.length <= columns) lines.splice(-1, 1, joined);
+    else lines.push(...wrapText(`  ${pair}`, { columns, indent: 0, hanging: 4 }));
+  }
+  return [first, ...lines];
+}
 
 /**
- * Lays out columns.
+ * Lays out columns. Where they do not fit, texts wrap within theirs; where that is not enough, each row becomes a block of lines.
  *
  * @param header One name a column. A column whose name begins with a space holds numbers, which end at its right edge.
  * @param rows One text a column.
@@ -12,14 +63,25 @@ import { largest } from "../src/core/statistics.ts";
 export function formatColumns(
   header: readonly string[],
   rows: readonly (readonly string[])[],
+  { columns = terminalColumns(), indent = 0 }: ColumnOptions = {},
 ): string[] {
-  const lines = [header.map((name) => name.trim()), ...rows].map((line) =>
-    line.map(escapeControls)
-  );
-  const widths = header.map((_, column) => largest(lines.map((line) => line[column].length)));
-  return lines.map((line) =>
-    line.map((text, column) =>
-      header[column].startsWith(" ") ? text.padStart(widths[column]) : text.padEnd(widths[column])
-    ).join("  ").trimEnd()
-  );
+  const names = header.map((name) => name.trim());
+  const lines = [names, ...rows].map((line) => line.map(escapeControls));
+  const isText = header.map((name) => !name.startsWith(" "));
+  const room = columns - indent;
+  const widths = fittingWidths(lines, { isText, room });
+  const shown = widths === undefined
+    ? lines.slice(1).flatMap((row) => stackedRow(names, row, room))
+    : lines.flatMap((line) => {
+      const cells = line.map((text, column) => wrapText(text, { columns: widths[column] ?? 0 }));
+      return Array.from(
+        { length: largest(cells.map(({ length }) => length)) },
+        (_, i) =>
+          cells.map((parts, column) => {
+            const [text, width] = [parts[i] ?? "", widths[column] ?? 0];
+            return isText[column] ? text.padEnd(width) : text.padStart(width);
+          }).join(" ".repeat(GAP)).trimEnd(),
+      );
+    });
+  return shown.map((line) => " ".repeat(indent) + line);
 }

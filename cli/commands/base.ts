@@ -108,8 +108,9 @@ export const command = defineCommand({
         ["adapter", adapterName(commands.gpu)],
       ]),
       "",
-      ...formatColumns(STATS_HEADER, [statsRow("train", train), statsRow("heldout", heldout)])
-        .map((line) => `  ${line}`),
+      ...formatColumns(STATS_HEADER, [statsRow("train", train), statsRow("heldout", heldout)], {
+        indent: 2,
+      }),
     ];
     return {
       document: { kind, preset, seed, out, weightsHash, train, heldout },

@@ -14,17 +14,16 @@ import { runChecks } from "../../src/faults/trainer_checks.ts";
 import type { Commands } from "../../src/gpu/commands.ts";
 import { compileGym } from "../../src/gym/compiled.ts";
 import { openGym } from "../../src/gym/gym.ts";
-import { type AlgorithmName, ALGORITHMS } from "../../src/rl/algorithms.ts";
 import { resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
 import { stderrProgress } from "../../src/files/progress.ts";
+import { findCheckpoint } from "../../src/run/agent_file.ts";
 import { type Agent, agentOf } from "../agent.ts";
+import { CONFIG_FLAGS } from "../config_flags.ts";
 import { defineCommand, type Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { openCommands } from "../gpu.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
 import { formatColumns } from "../table.ts";
-
-const ALGORITHM_NAMES = Object.keys(ALGORITHMS) as AlgorithmName[];
 
 /** With a KL term, so that check 9 has something to look at. */
 const KL_COEF = 0.1;
@@ -126,7 +125,12 @@ function matrixOutcome(all: readonly FaultChecks[]): Outcome {
     ...legend,
   ].join("\n");
   const isSound = violated(rows[0]?.checks ?? []).length === 0;
-  return { document: { rows, further } satisfies MatrixData, text, exitCode: isSound ? 0 : 1 };
+  return {
+    document: { rows, further } satisfies MatrixData,
+    text,
+    emphasis: [{ pattern: /\bFAIL\b/g, style: "red" }],
+    exitCode: isSound ? 0 : 1,
+  };
 }
 
 /** The command `check`. */
@@ -134,25 +138,29 @@ export const command = defineCommand({
   flags: {
     checkpoint: {
       kind: "string",
-      help: "weights before the update; when left out, a fresh base agent",
+      help: "weights before the update: a safetensors file, or a run's folder, whose latest " +
+        "checkpoint and gym are taken; when left out, the base agent of the debugging runs",
     },
     bug: { kind: "string", choices: FAULT_NAMES, help: "a fault on purpose" },
     matrix: {
       kind: "boolean",
       help: "every fault in turn; exit 1 where the trainer without one fails",
     },
-    algo: { kind: "string", choices: ALGORITHM_NAMES, help: "the algorithm (default grpo)" },
-    set: { kind: "list", help: "key=value of the configuration, such as microbatches=4" },
+    ...CONFIG_FLAGS,
     ...GPU_FLAGS,
   },
-  async run({ checkpoint, bug, matrix, algo, set: sets, seed, requireGpu }) {
+  async run({ checkpoint: named, bug, matrix, algo, set: sets, seed, requireGpu }) {
     if (matrix && bug !== undefined) {
       throw new UserError("--matrix has a row for every fault: leave --bug out");
     }
+    const { path: checkpoint, preset } = named === undefined
+      ? { path: undefined, preset: undefined }
+      : findCheckpoint(named);
     const configOf = (fault: FaultName | undefined) =>
       resolveConfig({
         flags: { klCoef: KL_COEF, ...faultConfig(fault), algorithm: algo, seed },
         sets,
+        ...(preset && { suited: { preset } }),
       });
     configOf(bug); // Refuses bad values before anything is computed.
     const faults = matrix ? [undefined, ...FAULT_NAMES] : [bug];
@@ -165,6 +173,7 @@ export const command = defineCommand({
     return {
       document: row,
       text: describeChecks(row),
+      emphasis: [{ pattern: /\bviolated\b/g, style: "red" }],
       exitCode: violated(row.checks).length === 0 ? 0 : 1,
     };
   },

@@ -6,7 +6,8 @@ import { createParameters } from "../../src/model/parameters.ts";
 import { evaluateAgent, type Evaluation } from "../../src/rollout/evaluate.ts";
 import { rolloutStats, rolloutStatsBy, taskOfEpisode } from "../../src/rollout/rollout_stats.ts";
 import { formatTranscript } from "../../src/rollout/transcript.ts";
-import { readAgent } from "../../src/run/agent_file.ts";
+import { findCheckpoint, readAgent } from "../../src/run/agent_file.ts";
+import { terminalColumns } from "../../src/files/terminal.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { adapterName, openCommands } from "../gpu.ts";
@@ -27,7 +28,11 @@ function familyRows(trajectories: Evaluation["trajectories"]): string[][] {
 /** The command `eval`. */
 export const command = defineCommand({
   flags: {
-    checkpoint: { kind: "string", required: true, help: "the agent, a safetensors file" },
+    checkpoint: {
+      kind: "string",
+      required: true,
+      help: "the agent: a safetensors file, or a run's folder, whose latest checkpoint is taken",
+    },
     split: {
       kind: "string",
       default: "heldout",
@@ -36,9 +41,9 @@ export const command = defineCommand({
     },
     preset: {
       kind: "string",
-      required: true,
       choices: ["chapter6", "rl"],
-      help: "the gym: names shown and edits unlimited, or names hidden and one edit",
+      help: "the gym: names shown and edits unlimited, or names hidden and one edit; when left " +
+        "out, that of the checkpoint's run",
     },
     episodes: {
       kind: "integer",
@@ -57,9 +62,16 @@ export const command = defineCommand({
     },
     ...GPU_FLAGS,
   },
-  async run({ checkpoint, split, preset, episodes, seed, temperature, transcripts, requireGpu }) {
+  async run({ checkpoint: named, split, episodes, seed, temperature, transcripts, ...flags }) {
+    const { path: checkpoint, preset: own } = findCheckpoint(named);
+    const preset = flags.preset ?? own;
+    if (preset === undefined) {
+      throw new UserError(
+        `--preset is required, chapter6 or rl: ${checkpoint} lies in no run that would say which`,
+      );
+    }
     const { config, weights_W, isVerified } = readAgent(checkpoint);
-    const commands = await openCommands({ requireGpu });
+    const commands = await openCommands(flags);
     const gym = compileGym(openGym(), preset);
     const parameters = createParameters(commands, config, weights_W);
     const request = { gym, split, episodes, seed, temperature };
@@ -72,7 +84,9 @@ export const command = defineCommand({
     }
     const stats = rolloutStats(trajectories);
     const texts = trajectories.slice(0, transcripts).map((episode, i) =>
-      formatTranscript(episode, `episode ${i}, ${taskOfEpisode(episode).name}`).join("\n")
+      formatTranscript(episode, `episode ${i}, ${taskOfEpisode(episode).name}`, {
+        columns: terminalColumns(),
+      }).join("\n")
     );
     const text = [
       ...formatTable([

@@ -16,7 +16,7 @@ import type { Commands } from "../../src/gpu/commands.ts";
 import { compileGym } from "../../src/gym/compiled.ts";
 import { openGym } from "../../src/gym/gym.ts";
 import { asUserError } from "../../src/files/file_error.ts";
-import { readAgent } from "../../src/run/agent_file.ts";
+import { findCheckpoint, readAgent } from "../../src/run/agent_file.ts";
 import { writeCheckpoint } from "../../src/run/checkpoint.ts";
 import { readMetricsRows } from "../../src/run/metrics_rows.ts";
 import { requireOutput } from "../../src/files/output.ts";
@@ -30,6 +30,7 @@ import { agentOf } from "../agent.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { adapterName, openCommands } from "../gpu.ts";
+import { thisStart } from "../this_start.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
 import { formatColumns } from "../table.ts";
 
@@ -78,7 +79,9 @@ function settingsOf(
   if (!resume) return settings;
   const stored = readSettings(runPaths(path).config);
   const identity = ({ config, base, bug }: RunSettings) => JSON.stringify([config, base, bug]);
-  if (identity(stored) === identity(settings)) return stored;
+  if (identity(stored) === identity(settings)) {
+    return { ...stored, starts: [...stored.starts, ...settings.starts] };
+  }
   throw new UserError(
     `Cannot run ${name} in ${path}: it holds another run; choose another --out`,
   );
@@ -108,10 +111,11 @@ async function makeRun(
       base: { file: base },
       bug: fault ?? null,
       baseHash: null,
+      starts: [thisStart()],
       adapter: adapterName(commands.gpu),
     },
   });
-  if (!resume) writeSettings(directory.config, settings);
+  writeSettings(directory.config, settings);
   const { weightsHash } = await runTraining({
     commands,
     directory,
@@ -161,12 +165,18 @@ function describeRuns(
 export const command = defineCommand({
   flags: {
     out: { kind: "string", help: "folder for the runs (default runs/faults-seedSEED)" },
-    checkpoint: { kind: "string", help: "base agent; when left out, it is made once, in --out" },
+    checkpoint: {
+      kind: "string",
+      help:
+        "base agent: a safetensors file, or a run's folder, whose latest checkpoint is taken; " +
+        "when left out, it is made once, in --out",
+    },
     ...GPU_FLAGS,
   },
   positionals: ["[RUN…]"],
-  async run({ out: folder, checkpoint, seed, requireGpu }, given) {
+  async run({ out: folder, checkpoint: named, seed, requireGpu }, given) {
     const names = chosenNames(given);
+    const checkpoint = named === undefined ? undefined : findCheckpoint(named).path;
     const out = folder ?? `runs/faults-seed${seed}`;
     const commands = await openCommands({ requireGpu });
     const base = await baseFile(commands, { out, checkpoint });
@@ -184,6 +194,10 @@ export const command = defineCommand({
     const signatures = testSignatures(rowsOf);
     const document = { seed, runs, signatures };
     writeJson(summaryPath(out), document);
-    return { document, text: describeRuns(runs, signatures) };
+    return {
+      document,
+      text: describeRuns(runs, signatures),
+      emphasis: [{ pattern: /(?<=^ +\S+ +)NO(?=:)/gm, style: "red" }],
+    };
   },
 });

@@ -1,14 +1,18 @@
 /** `agentrl formats`: the forms of logs that are read, and how each framework is told to write one. */
+import { escapeControls } from "../../src/core/sentence.ts";
+import { wrapText } from "../../src/core/wrap_text.ts";
+import { terminalColumns } from "../../src/files/terminal.ts";
 import type { LogReader } from "../../src/logs/reader.ts";
 import { LOG_READERS } from "../../src/logs/readers.ts";
 import { defineCommand } from "../command.ts";
-import { wrapText } from "../flags.ts";
 import { say } from "../words.ts";
 
-function describeReader({ form, title, howToGet }: LogReader): string[] {
+function describeReader({ form, title, howToGet }: LogReader, columns: number): string[] {
+  const wrap = (text: string, indent: number) =>
+    wrapText(escapeControls(text), { columns, indent, hanging: indent + 2 });
   return [
-    ...wrapText(`${form}: ${say(title)}`, { indent: 0, hanging: 2 }),
-    ...howToGet.flatMap((line) => wrapText(say(line), { indent: 4, hanging: 6 })),
+    ...wrap(`${form}: ${say(title)}`, 0),
+    ...howToGet.flatMap((line) => wrap(say(line), 4)),
   ];
 }
 
@@ -19,8 +23,9 @@ const INTRODUCTION =
 /** The command `formats`. */
 export const command = defineCommand({
   flags: {},
-  run: () =>
-    Promise.resolve({
+  run: () => {
+    const columns = terminalColumns();
+    return Promise.resolve({
       document: {
         formats: LOG_READERS.map(({ form, title, howToGet, producer }) => ({
           form,
@@ -30,9 +35,10 @@ export const command = defineCommand({
         })),
       },
       text: [
-        ...wrapText(INTRODUCTION, { indent: 0, hanging: 0 }),
+        ...wrapText(INTRODUCTION, { columns }),
         "",
-        ...LOG_READERS.flatMap(describeReader),
+        ...LOG_READERS.flatMap((reader) => describeReader(reader, columns)),
       ].join("\n"),
-    }),
+    });
+  },
 });

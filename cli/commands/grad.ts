@@ -11,6 +11,7 @@ import {
   requiredGrids,
 } from "../../src/rl/named_losses.ts";
 import { packBatchFile, readBatchFile, requireGrids } from "../../src/run/batch_file.ts";
+import { findCheckpoint } from "../../src/run/agent_file.ts";
 import { readCheckpoint } from "../../src/run/checkpoint.ts";
 import { requireOutput } from "../../src/files/output.ts";
 import { writeTensorFile } from "../../src/files/tensor_file.ts";
@@ -59,7 +60,11 @@ function requireFinite({ loss, gradNorm }: GradientResult, when: string): void {
 /** The command `grad`. */
 export const command = defineCommand({
   flags: {
-    checkpoint: { kind: "string", required: true, help: "weights, a safetensors file" },
+    checkpoint: {
+      kind: "string",
+      required: true,
+      help: "weights: a safetensors file, or a run's folder, whose latest checkpoint is taken",
+    },
     batch: {
       kind: "string",
       required: true,
@@ -81,8 +86,9 @@ export const command = defineCommand({
   },
   async run(flags) {
     refuseIdleFlags(flags);
-    requireOutput(flags.out, { inputs: [flags.checkpoint, flags.batch] });
-    const { config, weights_W, isVerified } = readCheckpoint(flags.checkpoint);
+    const { path: checkpoint } = findCheckpoint(flags.checkpoint);
+    requireOutput(flags.out, { inputs: [checkpoint, flags.batch] });
+    const { config, weights_W, isVerified } = readCheckpoint(checkpoint);
     const loss = NAMED_LOSSES[flags.loss];
     const grids = readBatchFile(flags.batch, config);
     requireGrids(grids, { grids: requiredGrids(loss), lossName: flags.loss });
@@ -119,7 +125,7 @@ export const command = defineCommand({
         ] as const
       ),
       ["adapter", adapterName(commands.gpu)],
-      ...unverifiedRows([{ path: flags.checkpoint, isVerified }, grids]),
+      ...unverifiedRows([{ path: checkpoint, isVerified }, grids]),
       ["wrote", `${written} to ${flags.out}`],
     ];
     return {

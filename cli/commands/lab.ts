@@ -1,5 +1,7 @@
 /** `agentrl lab`: the experiments, each beside the numbers that it reproduces. */
 import { withDigits } from "../../src/core/digits.ts";
+import { escapeControls } from "../../src/core/sentence.ts";
+import { wrapText } from "../../src/core/wrap_text.ts";
 import denoConfig from "../../deno.json" with { type: "json" };
 import { EXPERIMENTS } from "../../src/lab/experiments.ts";
 import type { Cell, LabCheck, ResultTable } from "../../src/lab/experiment.ts";
@@ -7,15 +9,13 @@ import { type LabProgress, type LabRecord, runLab, selectExperiments } from "../
 import { readContent } from "../../src/report/files/content.ts";
 import { writeReport } from "../../src/report/files/write_report.ts";
 import { formatDuration, stderrProgress } from "../../src/files/progress.ts";
+import { terminalColumns } from "../../src/files/terminal.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { adapterName, openCommands } from "../gpu.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
 import { formatColumns } from "../table.ts";
 import { mentionWords } from "../words.ts";
-
-/** The width that every terminal has. */
-const COLUMNS = 80;
 
 /** Four digits: as many as the tutorial prints. */
 function formatCell(cell: Cell): string {
@@ -28,16 +28,13 @@ function tableLines({ title, columns, rows }: ResultTable): string[] {
     const isText = rows.some((row) => typeof row[i] === "string" && !/^[-\d.]+$/.test(row[i]));
     return isText ? column : ` ${column}`;
   });
-  const lines = formatColumns(header, rows.map((row) => row.map(formatCell)));
-  const lastColumn = 4 + lines[0].lastIndexOf(columns[columns.length - 1]);
-  return ["", `  ${title}:`, ...lines.flatMap((line) => wrap(`    ${line}`, lastColumn))];
+  const cells = rows.map((row) => row.map(formatCell));
+  return ["", ...wrapped(`  ${title}:`, 4), ...formatColumns(header, cells, { indent: 4 })];
 }
 
-/** Breaks a line at words; what follows stands under column `indent`. */
-function wrap(line: string, indent: number): string[] {
-  const end = line.lastIndexOf(" ", COLUMNS);
-  if (line.length <= COLUMNS || end <= indent) return [line];
-  return [line.slice(0, end), ...wrap(" ".repeat(indent) + line.slice(end + 1), indent)];
+/** Breaks a line at words; what follows stands under column `hanging`. */
+function wrapped(line: string, hanging: number): string[] {
+  return wrapText(escapeControls(line), { columns: terminalColumns(), hanging });
 }
 
 function checkLine({ requirement, value, holds }: LabCheck): string {
@@ -50,10 +47,11 @@ function recordLines(record: LabRecord): string[] {
   const marked = marks.filter((mark) => mark !== "").map((mark) => ` [${mark}]`).join("");
   return [
     `${experiment}${marked}`,
-    ...formatTable([["", title], ["", shows]]).map((line) => `  ${line.trimStart()}`),
+    ...wrapped(`  ${title}`, 2),
+    ...wrapped(`  ${shows}`, 2),
     ...tables.flatMap(tableLines),
     "",
-    ...checks.flatMap((check) => wrap(checkLine(check), "  holds  ".length)),
+    ...checks.flatMap((check) => wrapped(checkLine(check), "  holds  ".length)),
     "",
   ];
 }
@@ -61,6 +59,33 @@ function recordLines(record: LabRecord): string[] {
 function verdict({ checks }: LabRecord): string {
   const held = checks.filter(({ holds }) => holds).length;
   return checks.length === 0 ? "no checks" : `${held} of ${checks.length} checks hold`;
+}
+
+/** What holds in all, what fails, and how much that says. */
+function summaryLines(records: readonly LabRecord[], { quick }: { readonly quick: boolean }) {
+  const all = records.flatMap(({ experiment, checks }) =>
+    checks.map((check) => ({ experiment, check }))
+  );
+  const failed = all.filter(({ check }) => !check.holds);
+  const spent = formatDuration(records.reduce((sum, { durationMs }) => sum + durationMs, 0));
+  const names = [...new Set(failed.map(({ experiment }) => experiment))];
+  const reason = quick
+    ? "A quick run has fewer episodes, seeds and steps, so its means scatter more than the " +
+      `bounds allow for. In full size: cli/agentrl lab ${names.join(" ")}`
+    : "";
+  return [
+    ...wrapped(
+      `In all: ${all.length - failed.length} of ${all.length} checks hold in ` +
+        `${records.length} experiments, ${spent} of work` +
+        (failed.length === 0 ? "." : `; ${failed.length} failed:`),
+      0,
+    ),
+    ...failed.flatMap(({ experiment, check: { requirement, value } }) =>
+      wrapped(`  FAILS  ${experiment}: ${requirement} (${formatCell(value)})`, "  FAILS  ".length)
+    ),
+    ...(failed.length > 0 && quick ? wrapped(reason, 0) : []),
+    "",
+  ];
 }
 
 function progressNote({ name, note, remaining }: LabProgress): string {
@@ -111,11 +136,16 @@ export const command = defineCommand({
     await writeReport(report, await readContent([out]), { words: mentionWords });
     // What is smaller than the tutorial's sizes may miss its numbers by chance.
     const failed = !quick && records.some(({ checks }) => checks.some(({ holds }) => !holds));
-    const text = records.flatMap(recordLines);
+    const text = [
+      ...records.flatMap(recordLines),
+      ...summaryLines(records, { quick }),
+      ...wrapped(`adapter: ${adapter}; seed ${seed}; results in ${out}`, 2),
+      `report: ${report}`,
+    ];
     return {
       document: { seed, quick, adapter, out, report, experiments: records },
-      text: [...text, `adapter: ${adapter}; seed ${seed}; results in ${out}`, `report: ${report}`]
-        .join("\n"),
+      text: text.join("\n"),
+      emphasis: [{ pattern: /^ {2}FAILS\b/gm, style: "red" }],
       exitCode: failed ? 1 : 0,
     };
   },

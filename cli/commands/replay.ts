@@ -12,7 +12,8 @@ function describeDifferences({ differences }: Replay, title: string): string[] {
   return formatColumns(
     ["metric", " recorded", ` ${title}`],
     differences.map(({ metric, recorded, replayed }) => [metric, show(recorded), show(replayed)]),
-  ).map((line) => `  ${line}`);
+    { indent: 2 },
+  );
 }
 
 function describeSampling({ isSampledAlike }: Replay): string {

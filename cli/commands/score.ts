@@ -4,6 +4,7 @@ import { createParameters } from "../../src/model/parameters.ts";
 import type { Tensor } from "../../src/model/safetensors.ts";
 import { scoreEpisodes } from "../../src/rollout/score.ts";
 import { type BatchFile, readBatchFile } from "../../src/run/batch_file.ts";
+import { findCheckpoint } from "../../src/run/agent_file.ts";
 import { readCheckpoint } from "../../src/run/checkpoint.ts";
 import { scoreTensors } from "../../src/run/score_file.ts";
 import { requireOutput } from "../../src/files/output.ts";
@@ -29,7 +30,11 @@ function inNats(value: number | null): string {
 /** The command `score`. */
 export const command = defineCommand({
   flags: {
-    checkpoint: { kind: "string", required: true, help: "weights, a safetensors file" },
+    checkpoint: {
+      kind: "string",
+      required: true,
+      help: "weights: a safetensors file, or a run's folder, whose latest checkpoint is taken",
+    },
     batch: {
       kind: "string",
       required: true,
@@ -40,7 +45,8 @@ export const command = defineCommand({
     logits: { kind: "boolean", help: "write logits [B, T, V] too, as they are at temperature 1" },
     ...GPU_FLAGS,
   },
-  async run({ checkpoint, batch: batchPath, out, temperature, logits, requireGpu }) {
+  async run({ checkpoint: named, batch: batchPath, out, temperature, logits, requireGpu }) {
+    const { path: checkpoint } = findCheckpoint(named);
     requireOutput(out, { inputs: [checkpoint, batchPath] });
     const { config, weights_W, isVerified } = readCheckpoint(checkpoint);
     const batch = readBatchFile(batchPath, config);

@@ -3,16 +3,18 @@ import { oneSentence } from "../../src/core/sentence.ts";
 import { MAX_JSON_BYTES, readText } from "../../src/files/read_file.ts";
 import { FAULT_NAMES, faultConfig, type FaultName } from "../../src/faults/faults.ts";
 import type { MetricsRow } from "../../src/rl/metrics.ts";
-import { type AlgorithmName, ALGORITHMS } from "../../src/rl/algorithms.ts";
 import { CLONING } from "../../src/rl/base_agent.ts";
 import { type ConfigSources, resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
-import { readAgent } from "../../src/run/agent_file.ts";
-import { remark } from "../../src/files/terminal.ts";
+import type { StepReport } from "../../src/rl/trainer.ts";
+import { formatTranscript } from "../../src/rollout/transcript.ts";
+import { findCheckpoint, readAgent } from "../../src/run/agent_file.ts";
+import { remark, terminalColumns } from "../../src/files/terminal.ts";
 import { type Progress, stderrProgress } from "../../src/files/progress.ts";
 import { checkpointPath, openRunDirectory, runPaths } from "../../src/run/run_directory.ts";
 import {
   baseName,
   baseSource,
+  isBaseKind,
   readSettings,
   resumeSettings,
   type RunSettings,
@@ -21,14 +23,14 @@ import {
 import { hasTensorboardLog, TensorboardLog } from "../../src/run/tensorboard_log.ts";
 import { runTraining, type TrainingOptions } from "../../src/run/training_run.ts";
 import { defineCommand, type Outcome } from "../command.ts";
+import { CONFIG_FLAGS } from "../config_flags.ts";
 import { formatTable } from "../flags.ts";
-import { evaluateCommand, resumeCommand } from "../next_command.ts";
+import { lookCommands, resumeCommand } from "../next_command.ts";
 import { adapterName, openCommands } from "../gpu.ts";
+import { thisStart } from "../this_start.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
 import { type StopCode, StopSignals } from "../stop_signals.ts";
 import { formatInterval, formatRate } from "../stats_table.ts";
-
-const ALGORITHM_NAMES = Object.keys(ALGORITHMS) as AlgorithmName[];
 
 function readConfigFile(name: string | undefined): Pick<ConfigSources, "file"> {
   return name === undefined
@@ -44,7 +46,7 @@ function freshSettings(
   const config = resolveConfig(sources);
   const source = baseSource(base, config);
   if ("file" in source) readAgent(source.file);
-  return { config, base: source, bug: bug ?? null, baseHash: null, adapter: null };
+  return { config, base: source, bug: bug ?? null, baseHash: null, adapter: null, starts: [] };
 }
 
 function describeEvaluation({ eval_pass, eval_pass_low = 0, eval_pass_high = 1 }: MetricsRow) {
@@ -59,7 +61,8 @@ function defaultPath({ algorithm, seed }: TrainConfig): string {
 
 /** Shows each step, and each evaluation on a line that stays. */
 function stepReporter(progress: Progress, startMs: number, startStep: number) {
-  return (row: MetricsRow, stepsDone: number) => {
+  return (row: MetricsRow) => {
+    const stepsDone = row.step + 1;
     const evaluation = describeEvaluation(row);
     if (evaluation !== undefined) progress.log(`step ${row.step}: ${evaluation}`);
     const perSecond = (stepsDone - startStep) / (performance.now() - startMs) * 1000;
@@ -71,6 +74,11 @@ function stepReporter(progress: Progress, startMs: number, startStep: number) {
   };
 }
 
+/** How a run stands, with the last step of this start: undefined where it made none. */
+type ShownResult = Awaited<ReturnType<typeof runTraining>> & {
+  readonly lastStep: StepReport | undefined;
+};
+
 /** Runs with progress on stderr, and ends early where a signal asks for it. */
 async function runShown(
   options: Pick<TrainingOptions, "commands" | "directory" | "settings" | "ignoreChecks">,
@@ -78,7 +86,7 @@ async function runShown(
     readonly tensorboard: TensorboardLog | undefined;
     readonly signals: StopSignals;
   },
-): Promise<Awaited<ReturnType<typeof runTraining>>> {
+): Promise<ShownResult> {
   const { steps } = options.settings.config;
   let progress: Progress | undefined;
   const show = (label: string, work: { total: number; alreadyDone: number }) => {
@@ -86,8 +94,9 @@ async function runShown(
     return progress = stderrProgress({ label, ...work });
   };
   let report: ReturnType<typeof stepReporter> | undefined;
+  let lastStep: StepReport | undefined;
   try {
-    return await runTraining({
+    const result = await runTraining({
       ...options,
       rowLogs: tensorboard ? [tensorboard] : [],
       onRemark: (sentence) => remark(`agentrl train: ${oneSentence(sentence)}\n`),
@@ -101,31 +110,41 @@ async function runShown(
         report = stepReporter(bar, performance.now(), stepsDone);
         signals.saveFirst((line) => bar.log(line));
       },
-      onStep: (row, stepsDone) => report?.(row, stepsDone),
+      onStep: (row, step) => {
+        lastStep = step;
+        report?.(row);
+      },
       isStopRequested: () => signals.code !== undefined,
     });
+    return { ...result, lastStep };
   } finally {
     progress?.[Symbol.dispose]();
   }
 }
 
-/** What stands at the end, and the command to type next. */
+/** An episode of the last step: what the agent does by now. */
+function lastTranscript({ step, batch: { trajectories } }: StepReport): string[] {
+  const [episode] = trajectories;
+  if (episode === undefined) return [];
+  const title = `An episode of step ${step}, ${episode.info.task}`;
+  return formatTranscript(episode, title, { columns: terminalColumns() });
+}
+
+/** What stands at the end, and the commands to type next. */
 function describeResult(
   { directoryPath, settings, result, stopCode }: {
     readonly directoryPath: string;
     readonly settings: RunSettings;
-    readonly result: Awaited<ReturnType<typeof runTraining>>;
+    readonly result: ShownResult;
     readonly stopCode: StopCode | undefined;
   },
 ): Outcome {
   const { config, base, adapter } = settings;
-  const { steps, weightsHash, last } = result;
+  const { steps, weightsHash, last, lastStep } = result;
   const checkpoint = checkpointPath(directoryPath, steps);
   const isStopped = steps < config.steps;
   const evaluation = last && describeEvaluation(last);
-  const next = isStopped
-    ? resumeCommand(directoryPath)
-    : evaluateCommand(checkpoint, config.preset);
+  const next = isStopped ? [resumeCommand(directoryPath)] : lookCommands(directoryPath);
   const rows: (readonly [string, string])[] = [
     ["run", `${directoryPath}: ${config.algorithm}, seed ${config.seed}, base ${baseName(base)}`],
     ["steps", `${steps} of ${config.steps}${isStopped ? ", stopped" : ""}`],
@@ -136,10 +155,14 @@ function describeResult(
   ];
   return {
     document: { run: directoryPath, steps, weightsHash, last: last ?? null },
-    // The command stands on a line of its own, however long, so that it can be copied.
-    text: [...formatTable(rows), "", `${isStopped ? "Go on with" : "Next"}:`, `  ${next}`].join(
-      "\n",
-    ),
+    // Each command stands on a line of its own, however long, so that it can be copied.
+    text: [
+      ...formatTable(rows),
+      ...(isStopped || lastStep === undefined ? [] : ["", ...lastTranscript(lastStep)]),
+      "",
+      `${isStopped ? "Go on with" : "Next"}:`,
+      ...next.map((line) => `  ${line}`),
+    ].join("\n"),
     ...(isStopped && stopCode !== undefined && { exitCode: stopCode }),
   };
 }
@@ -147,7 +170,7 @@ function describeResult(
 /** The command `train`. */
 export const command = defineCommand({
   flags: {
-    algo: { kind: "string", choices: ALGORITHM_NAMES, help: "the algorithm, grpo when left out" },
+    ...CONFIG_FLAGS,
     steps: {
       kind: "integer",
       min: 1,
@@ -161,11 +184,11 @@ export const command = defineCommand({
       help: "seed of every random stream (default 0)",
     },
     config: { kind: "string", help: "JSON file with keys of the configuration" },
-    set: { kind: "list", help: "key=value of the configuration, such as lr=0.001" },
     base: {
       kind: "string",
-      help: "agent to start from: a checkpoint, or plain, rl, untrained, rl:SEED; " +
-        "default: the one that suits the gym, cloned at the start",
+      help: "agent to start from: plain, rl, untrained, rl:SEED, a safetensors file, or a run's " +
+        "folder, whose latest checkpoint and gym are taken; default: the kind that suits the " +
+        "gym, cloned at the start",
     },
     bug: { kind: "string", choices: FAULT_NAMES, help: "a fault on purpose" },
     gate: { kind: "boolean", default: true, help: "begin although an invariant is violated" },
@@ -182,13 +205,29 @@ export const command = defineCommand({
     ...GPU_FLAGS,
   },
   async run(
-    { algo, steps, seed, config: file, set: sets, base, bug, gate, out, resume, log, requireGpu },
+    {
+      algo,
+      steps,
+      seed,
+      config: file,
+      set: sets,
+      base: named,
+      bug,
+      gate,
+      out,
+      resume,
+      log,
+      ...flags
+    },
   ) {
+    const found = named === undefined || isBaseKind(named) ? undefined : findCheckpoint(named);
+    const base = found?.path ?? named;
     const ofBug = resume ? {} : faultConfig(bug);
     const sources = {
       ...readConfigFile(file),
       flags: { ...ofBug, algorithm: algo, steps, seed },
       sets,
+      ...(found?.preset && { suited: { preset: found.preset } }),
     };
     const fresh = resume ? undefined : freshSettings(sources, { base, bug });
     const path = out ?? defaultPath(fresh?.config ?? resolveConfig(sources));
@@ -199,7 +238,7 @@ export const command = defineCommand({
     const resumed = resume ? open() : undefined;
     const stored = fresh ??
       resumeSettings(readSettings(runPaths(path).config), { sources, base, bug, path });
-    const commands = await openCommands({ requireGpu });
+    const commands = await openCommands(flags);
     const adapter = adapterName(commands.gpu);
     if (stored.adapter !== null && stored.adapter !== adapter) {
       remark(
@@ -208,7 +247,8 @@ export const command = defineCommand({
         }; on ${adapter} its numbers may differ by rounding\n`,
       );
     }
-    const settings = { ...stored, adapter: stored.adapter ?? adapter };
+    const starts = [...stored.starts, thisStart()];
+    const settings = { ...stored, adapter: stored.adapter ?? adapter, starts };
     // No signal is heard between these two, so that the folder can be resumed or is not there.
     const directory = resumed ?? open();
     writeSettings(directory.config, settings);

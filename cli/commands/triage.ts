@@ -4,7 +4,7 @@ import { type SaidFinding, sayFinding, speakAgainst } from "../../src/diagnose/f
 import { judgeLog } from "../../src/diagnose/findings/judge_log.ts";
 import { firstToAct } from "../../src/diagnose/findings/order.ts";
 import { isOwnRun } from "../../src/files/own_run.ts";
-import { terminalColumns } from "../../src/files/terminal.ts";
+import { hasColours, terminalColumns } from "../../src/files/terminal.ts";
 import type { RunView } from "../../src/producers/run_view.ts";
 import { resemblances } from "../../src/producers/suggest.ts";
 import { defineCommand, type Outcome } from "../command.ts";
@@ -72,10 +72,10 @@ async function judgePath(path: string, flags: Values) {
 
 async function triageForeign(path: string, flags: Values): Promise<Outcome> {
   const { view, findings, document } = await judgePath(path, flags);
-  const hasColours = Deno.stdout.isTerminal() && !Deno.noColor;
+  const layout = { columns: terminalColumns(), hasColours: hasColours(), all: flags.all };
   return {
     document,
-    text: findingsText(view, findings, { columns: terminalColumns(), hasColours, all: flags.all }),
+    text: findingsText(view, findings, layout),
     isStyled: true,
     ...(speakAgainst(findings, flags) ? { exitCode: 3 } : {}),
   };

@@ -118,6 +118,16 @@ export function* rowsOf(
   for (const { row } of journalRows(path, options)) yield row;
 }
 
+/** The rows of a journal of any size up to the first line that is not a row. */
+export function* rowsWhileReadable(path: string): Generator<PlacedRow> {
+  try {
+    yield* journalRows(path, { maxBytes: Infinity });
+  } catch (error) {
+    // What cannot be read is lost like what is not there. A journal that cannot even be opened is said by its writer.
+    if (!(error instanceof UserError)) throw error;
+  }
+}
+
 /**
  * Reads all rows of a JSONL file.
  *

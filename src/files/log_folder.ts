@@ -16,9 +16,9 @@ const MAX_DEPTH = 5;
 
 /** Holds no log of this run, and a lot else. */
 const SKIPPED_FOLDERS = /^(?:\..*|node_modules|__pycache__|site-packages|rollouts|token_exports)$/;
-/** JSONL beside the metrics: one row an episode or token sequence. */
+/** JSONL beside the metrics: one row an episode or token sequence, or the times of our own steps. */
 const DUMPS =
-  /^(?:completions|episodes|tokens(?:[-_.]?(?:step|rank)?[-_]?\d+)*|traces|rank_\d+|checkpoints|train_data_step\d+|val_data_step\d+|.*rollout_summaries|\d+)\.jsonl(?:\.gz)?$/;
+  /^(?:completions|episodes|timing|tokens(?:[-_.]?(?:step|rank)?[-_]?\d+)*|traces|rank_\d+|checkpoints|train_data_step\d+|val_data_step\d+|.*rollout_summaries|\d+)\.jsonl(?:\.gz)?$/;
 
 /** Texts that lie in the folders of runs and models and are no logs. */
 const OTHER_TEXTS =

@@ -1,6 +1,6 @@
 /** Progress of long work: one bar that is redrawn on a terminal, plain lines elsewhere. */
 import { escapeControls } from "../core/sentence.ts";
-import { remark } from "./terminal.ts";
+import { remark, stderrColumns } from "./terminal.ts";
 
 /** Where progress goes and what time it is. */
 export interface ProgressOptions {
@@ -12,6 +12,8 @@ export interface ProgressOptions {
   readonly alreadyDone: number;
   /** True: the line is redrawn in place. False: a line of its own each time. */
   readonly interactive: boolean;
+  /** Columns of the terminal, asked for each line: its window may change. */
+  readonly columns: () => number;
   /** Receives text, line breaks and carriage returns included. */
   readonly write: (text: string) => void;
   /** Milliseconds since any fixed moment. */
@@ -20,9 +22,6 @@ export interface ProgressOptions {
 
 /** Shortest time between two updates: redrawing faster cannot be read, and more lines fill a log. */
 const INTERVAL_MS = { interactive: 100, lines: 2000 } as const;
-
-/** Widest line: one column less than 80, since some terminals wrap on the 80th. */
-const COLUMNS = 79;
 
 /** Leaves the notes of a training step their room. */
 const BAR_COLUMNS = 10;
@@ -84,7 +83,7 @@ export class Progress {
   }
 
   #draw(note: string): void {
-    const { label, total, alreadyDone, interactive, write, nowMs } = this.#options;
+    const { label, total, alreadyDone, interactive, columns, write, nowMs } = this.#options;
     const share = total > 0 ? Math.min(1, this.#done / total) : 1;
     const passedMs = nowMs() - this.#startMs;
     const doneNow = this.#done - alreadyDone;
@@ -98,7 +97,8 @@ export class Progress {
     const line = `${label} ${bar}${this.#done}/${total} | ${
       formatDuration(passedMs)
     }${left}${plainNote}`
-      .slice(0, COLUMNS);
+      // Some terminals wrap on the last column, and what has wrapped cannot be redrawn.
+      .slice(0, columns() - 1);
     write(interactive ? `\r\x1b[K${line}` : `${line}\n`);
     this.#lineIsOpen = interactive;
   }
@@ -116,6 +116,7 @@ export function stderrProgress(
   return new Progress({
     ...work,
     interactive: Deno.stderr.isTerminal(),
+    columns: stderrColumns,
     write: remark,
     nowMs: () => performance.now(),
   });

@@ -43,15 +43,34 @@ export function remark(text: string): void {
 /** Narrower terminals are written for as if they had these columns; pipes get {@linkcode PLAIN_COLUMNS}. */
 const LEAST_COLUMNS = 40;
 
+/** Longer lines are hard to read, however wide the terminal is. */
+const MOST_COLUMNS = 120;
+
 /** Columns where the output is no terminal. */
 const PLAIN_COLUMNS = 80;
 
-/** Columns of the terminal that stdout is; 80 where it is none. */
-export function terminalColumns(): number {
-  if (!Deno.stdout.isTerminal()) return PLAIN_COLUMNS;
+/** Columns of the terminal; undefined where it does not say. */
+function consoleColumns(): number | undefined {
   try {
-    return Math.max(LEAST_COLUMNS, Deno.consoleSize().columns);
+    // Some terminals of programs say 0.
+    return Deno.consoleSize().columns || undefined;
   } catch {
-    return PLAIN_COLUMNS;
+    return undefined;
   }
+}
+
+/** Columns to write for on stdout: those of the terminal, from 40 to 120; 80 where it is none. */
+export function terminalColumns(): number {
+  const columns = Deno.stdout.isTerminal() ? consoleColumns() : undefined;
+  return Math.min(MOST_COLUMNS, Math.max(LEAST_COLUMNS, columns ?? PLAIN_COLUMNS));
+}
+
+/** Columns of the terminal that stderr is, however few; 80 where it is none. */
+export function stderrColumns(): number {
+  return (Deno.stderr.isTerminal() ? consoleColumns() : undefined) ?? PLAIN_COLUMNS;
+}
+
+/** Whether results on stdout may have colours: it is a terminal, and NO_COLOR does not forbid them. */
+export function hasColours(): boolean {
+  return Deno.stdout.isTerminal() && !Deno.noColor;
 }

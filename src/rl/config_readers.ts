@@ -13,6 +13,8 @@ export interface ReadConfig {
 /** Who reads a key that some configurations pass over. */
 interface Reader {
   readonly isRead: (config: ReadConfig) => boolean;
+  /** What must be set for it to be read, whatever the algorithm; missing where the algorithm alone decides. */
+  readonly needs?: string;
   /** What of the configuration it is that passes the key over, as `under grpo`. */
   readonly unread: (config: ReadConfig) => string;
   /** Who reads it, and what to set instead. */
@@ -40,6 +42,8 @@ const GROUPED = readUnder(
 );
 const CLIPPED = readUnder(({ surrogate }) => surrogate === "clipped");
 
+const EVERYBODY: Pick<Reader, "isRead" | "needs"> = { isRead: () => true };
+
 /** Every key that is not read under all configurations. */
 const READERS: Readonly<Record<string, Reader>> = {
   episodes: readUnder(
@@ -55,15 +59,35 @@ const READERS: Readonly<Record<string, Reader>> = {
   clipHigh: CLIPPED,
   normConst: {
     isRead: ({ aggregation }) => aggregation === "constant",
+    needs: "aggregation=constant",
     unread: ({ aggregation }) => `with aggregation=${aggregation}`,
     readers: "only aggregation=constant reads it",
   },
   klKind: {
     isRead: ({ klCoef }) => klCoef > 0,
+    needs: "klCoef above 0",
     unread: () => "with klCoef=0",
     readers: "only the KL term reads it, which klCoef above 0 switches on",
   },
 };
+
+/** Who reads a key. */
+export interface KeyReaders {
+  readonly algorithms: readonly AlgorithmName[];
+  /** The setting that it needs beside; null: none. */
+  readonly needs: string | null;
+}
+
+/** Who reads a key of the configuration, such as `clipLow`: the algorithms with a clipped surrogate. */
+export function readersOf(key: string): KeyReaders {
+  const { isRead, needs = null } = (Object.hasOwn(READERS, key) && READERS[key]) || EVERYBODY;
+  const names = Object.keys(ALGORITHMS) as AlgorithmName[];
+  // With every other setting that lets a key be read, only the algorithm decides.
+  const algorithms = names.filter((algorithm) =>
+    isRead({ algorithm, aggregation: "constant", klCoef: 1 })
+  );
+  return { algorithms, needs };
+}
 
 /**
  * Looks for a key that is set and that nothing reads: a mistake that nobody would see. A key at its default says nothing, so

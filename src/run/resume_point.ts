@@ -1,6 +1,6 @@
 /** Where a run can be taken up: the latest checkpoint with every row before it. What is lost behind it is done again. */
 import { UserError } from "../core/errors.ts";
-import { journalRows, type PlacedRow } from "../files/journal.ts";
+import { type PlacedRow, rowsWhileReadable } from "../files/journal.ts";
 import { exists } from "../files/paths.ts";
 import { episodesPerStep, type TrainConfig } from "../rl/config.ts";
 import { checkpointSteps, type RunDirectory } from "./run_directory.ts";
@@ -22,19 +22,6 @@ interface IntactRows {
   readonly until: number;
   /** Bytes before the first row of a step or a later one. */
   readonly bytesBefore: (step: number) => number;
-}
-
-/** Rows of any length are read: no run was stopped by its own size. */
-const UNLIMITED = { maxBytes: Infinity } as const;
-
-/** The rows of a journal up to the first line that is none. */
-function* rowsWhileReadable(path: string): Generator<PlacedRow> {
-  try {
-    yield* journalRows(path, UNLIMITED);
-  } catch (error) {
-    // What cannot be read is lost like what is not there. A journal that cannot even be opened is said by its writer.
-    if (!(error instanceof UserError)) throw error;
-  }
 }
 
 /** A row of metrics that later steps and people can use: whatever else it holds is a number, or null for one that was not finite. */

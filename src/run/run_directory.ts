@@ -17,6 +17,8 @@ export interface RunDirectory extends Disposable {
   readonly checks: string;
   /** Sampled episodes. */
   readonly episodes: string;
+  /** When each step ended and what it took. */
+  readonly timing: string;
 }
 
 const LOCK_NAME = "lock";
@@ -34,6 +36,7 @@ export function runPaths(path: string): Omit<RunDirectory, typeof Symbol.dispose
     metrics: `${path}/metrics.jsonl`,
     checks: `${path}/checks.json`,
     episodes: `${path}/episodes.jsonl`,
+    timing: `${path}/timing.jsonl`,
   };
 }
 
@@ -126,7 +129,7 @@ export function openRunDirectory(path: string, { resume }: { resume: boolean }):
   try {
     if (resume) Deno.statSync(paths.config);
     Deno.mkdirSync(path, { recursive: true });
-    refuseLinks([`${path}/${LOCK_NAME}`, paths.metrics, paths.episodes]);
+    refuseLinks([`${path}/${LOCK_NAME}`, paths.metrics, paths.episodes, paths.timing]);
     lock = lockFolder(path);
   } catch (error) {
     if (resume && error instanceof Deno.errors.NotFound) {

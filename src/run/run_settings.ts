@@ -15,6 +15,16 @@ export type BaseSource =
   | { readonly kind: BaseAgentName; readonly seed: number }
   | { readonly file: string };
 
+/** One start of a run: the first, or one that went on. */
+export interface RunStart {
+  /** When, in UTC: `2026-01-31T12:00:00.000Z`. */
+  readonly time: string;
+  /** The commit of agentrl's own checkout; null where it is not one. */
+  readonly commit: string | null;
+  /** The command line, as a shell takes it. */
+  readonly command: string;
+}
+
 /** The content of config.json. */
 export interface RunSettings {
   readonly config: TrainConfig;
@@ -25,6 +35,15 @@ export interface RunSettings {
   readonly baseHash: string | null;
   /** The adapter that computes the run; null until it is known. */
   readonly adapter: string | null;
+  /** Its starts, in order. Nothing that is computed depends on them. */
+  readonly starts: readonly RunStart[];
+}
+
+const BASE_KIND = /^(plain|rl|untrained)(?::(\d{1,9}))?$/;
+
+/** True of a kind of base agent, with a seed or without: `rl`, `rl:3`. */
+export function isBaseKind(text: string): boolean {
+  return BASE_KIND.test(text);
 }
 
 const BASE_NAMES = Object.keys(BASE_AGENTS) as BaseAgentName[];
@@ -39,6 +58,10 @@ const settingsSchema = z.object({
   bug: z.enum(FAULT_NAMES).nullable().default(null),
   base_hash: z.string().nullable(),
   adapter: z.string().nullable(),
+  // Runs of earlier versions have none.
+  starts: z.array(
+    z.object({ time: z.string(), commit: z.string().nullable(), command: z.string() }),
+  ).default([]),
 });
 
 /**
@@ -52,7 +75,7 @@ export function baseSource(
   text: string | undefined,
   config: Pick<TrainConfig, "preset" | "seed">,
 ): BaseSource {
-  const [, kind, seed] = /^(plain|rl|untrained)(?::(\d{1,9}))?$/.exec(
+  const [, kind, seed] = BASE_KIND.exec(
     text ?? (config.preset === "rl" ? "rl" : "plain"),
   ) ?? [];
   if (kind === undefined) return { file: text ?? "" };
@@ -78,13 +101,14 @@ export function stagesOf({ bug }: Pick<RunSettings, "bug">): Stages {
  * @throws {UserError} When it cannot be written.
  */
 export function writeSettings(path: string, settings: RunSettings): void {
-  const { config, base, bug, baseHash, adapter } = settings;
+  const { config, base, bug, baseHash, adapter, starts } = settings;
   writeJson(path, {
     versions: { agentrl: denoConfig.version, deno: Deno.version.deno },
     adapter,
     base,
     bug,
     base_hash: baseHash,
+    starts,
     config,
   });
 }
@@ -97,12 +121,12 @@ export function writeSettings(path: string, settings: RunSettings): void {
  * @throws {UserError} When it cannot be read, or holds something else.
  */
 export function readSettings(path: string): RunSettings {
-  const { config, base, bug, base_hash: baseHash, adapter } = requireSchema(
+  const { config, base_hash: baseHash, ...rest } = requireSchema(
     readJson(path),
     settingsSchema,
     { source: path },
   );
-  return { config: parseConfig(config, path), base, bug, baseHash, adapter };
+  return { ...rest, config: parseConfig(config, path), baseHash };
 }
 
 /**

@@ -31,6 +31,7 @@ import { checkpointPath, type RunDirectory } from "./run_directory.ts";
 import { type RunSettings, stagesOf, writeSettings } from "./run_settings.ts";
 import { StepRecorder } from "./step_record.ts";
 import type { RowLog } from "./tensorboard_log.ts";
+import { TimingLog } from "./timing_log.ts";
 import { readBaseAgent, readTrainerState, restoreTrainer, saveTrainer } from "./trainer_file.ts";
 
 /** What a run is made of. */
@@ -50,7 +51,9 @@ export interface TrainingOptions {
   /** Called before the first step of this start. */
   readonly onStart?: (stepsDone: number) => void;
   /** Called after every step, when its row is on disk. */
-  readonly onStep?: (row: MetricsRow, stepsDone: number) => void;
+  readonly onStep?: (row: MetricsRow, report: StepReport) => void;
+  /** Milliseconds since 1970, for timing.jsonl (default: the system's clock). */
+  readonly nowMs?: () => number;
   /** Asked after every step; true: the run saves itself and ends early. */
   readonly isStopRequested?: () => boolean;
 }
@@ -190,12 +193,16 @@ async function evaluateStep(trainer: Trainer, { step }: StepReport) {
     : undefined;
 }
 
+/** The system's clock, in parts of a millisecond. */
+const systemMs = () => performance.timeOrigin + performance.now();
+
 /** Steps until the end, or until a stop is asked for. */
 async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<void> {
-  const { directory, rowLogs = [], onStep, isStopRequested } = options;
-  const { steps, episodesEvery, checkpointEvery } = trainer.config;
+  const { directory, rowLogs = [], onStep, isStopRequested, nowMs = systemMs } = options;
+  const { steps, episodesEvery, checkpointEvery, lr } = trainer.config;
   using metrics = new Journal(directory.metrics);
   using episodes = new Journal(directory.episodes);
+  using timing = new TimingLog(directory.timing, { step: trainer.state.step, lr });
   // Medians are taken over the rows so far; a run that asks for none need not keep them.
   const history = trainer.config.recordSpikeFactor > 0 ? readMetricsRows(directory.metrics) : [];
   const recorder = new StepRecorder(directory, {
@@ -204,9 +211,12 @@ async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<v
   });
   for (let isOver = trainer.state.step >= steps; !isOver;) {
     const before = await recorder.before(trainer);
+    const startMs = nowMs();
     const report = await trainer.step();
+    const endMs = nowMs();
     const row = metricsRow(report, { evaluation: await evaluateStep(trainer, report) });
     metrics.append({ ...row });
+    timing.append(report, { startMs, endMs });
     rowLogs.forEach((log) => log.append(row));
     if (isDue(report.step, episodesEvery)) {
       episodeRows(report.step, report.batch).forEach((episode) => episodes.append(episode));
@@ -220,10 +230,11 @@ async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<v
     if (isOver || isDue(done, checkpointEvery)) {
       metrics.sync();
       episodes.sync();
+      timing.sync();
       rowLogs.forEach((log) => log.sync());
       await saveTrainer(trainer, checkpointPath(directory.path, trainer.state.step));
     }
-    onStep?.(row, done);
+    onStep?.(row, report);
   }
 }
 

@@ -7,7 +7,7 @@ const DECLARED = {
   algo: { kind: "string", choices: ["reinforce", "grpo"], default: "grpo", help: "algorithm" },
   out: { kind: "string", required: true, help: "folder of the run" },
   maxGradNorm: { kind: "number", min: 0, help: "norm clip" },
-  set: { kind: "list", help: "one configuration value" },
+  set: { kind: "list", keys: ["lr", "klCoef"], help: "one configuration value" },
   gate: { kind: "boolean", default: true, help: "begin although an invariant is violated" },
   ...COMMON_FLAGS,
 } as const satisfies Flags;
@@ -64,6 +64,9 @@ Deno.test("parseFlags() says what was found and what is allowed when a value is 
     [["--out=x", "--no-gate=1"], '--no-gate takes no value, found "1"'],
     [["--out=x", "--no-gat"], 'unknown flag --no-gat: did you mean "--no-gate"?'],
     [["--out=x", "--no-json"], "unknown flag --no-json"],
+    [["--lr", "0.01", "--out=x"], "unknown flag --lr: write --set lr=0.01"],
+    [["--out=x", "--kl-coef=-1"], "unknown flag --kl-coef: write --set klCoef=-1"],
+    [["--out=x", "--klcoef", "--json"], "unknown flag --klcoef: write --set klCoef=VALUE"],
   ];
   for (const [args, sentence] of cases) {
     const error = assertThrows(() => parseFlags(args, DECLARED), UserError, sentence);
@@ -86,10 +89,12 @@ Deno.test("parseFlags() switches a flag off that is on by default, and help show
   );
 });
 
-Deno.test("formatFlags() names every flag with its range in 80 columns", () => {
-  const lines = formatFlags(DECLARED);
-  assert(lines.every((line) => line.length <= 80));
-  const text = lines.join("\n");
+Deno.test("formatFlags() names every flag with its range in the columns that there are", () => {
+  for (const columns of [50, 80, 120]) {
+    const lines = formatFlags(DECLARED, { columns });
+    assert(lines.every((line) => line.length <= columns), lines.join("\n"));
+  }
+  const text = formatFlags(DECLARED, { columns: 80 }).join("\n");
   for (const part of ["--max-grad-norm X", "reinforce | grpo", "default grpo", "required"]) {
     assertStringIncludes(text, part);
   }

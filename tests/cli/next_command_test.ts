@@ -1,6 +1,6 @@
 /** Tests of cli/next_command.ts: the folder arrives whole, whatever it is called. */
 import { assertEquals } from "@std/assert";
-import { evaluateCommand, nextCommand, resumeCommand } from "../../cli/next_command.ts";
+import { lookCommands, nextCommand, resumeCommand } from "../../cli/next_command.ts";
 import { FAULT_NAMES } from "../../src/faults/faults.ts";
 import { nextStep } from "../../src/diagnose/triage/next_step.ts";
 import { CAUSES } from "../../src/faults/triage_causes.ts";
@@ -43,8 +43,9 @@ Deno.test("nextCommand() shows a failure where there is no run", () => {
 
 Deno.test("what train prints at its end is quoted, too", () => {
   assertEquals(resumeCommand("it's"), "cli/agentrl train --out 'it'\\''s' --resume");
-  assertEquals(
-    evaluateCommand("a b/step-1.safetensors", "rl"),
-    "cli/agentrl eval --checkpoint 'a b/step-1.safetensors' --preset rl",
-  );
+  assertEquals(lookCommands("-a b"), [
+    "cli/agentrl triage './-a b'",
+    "cli/agentrl report './-a b'",
+    "cli/agentrl eval --checkpoint './-a b' --transcripts 2",
+  ]);
 });

@@ -14,7 +14,7 @@ export interface Result {
 
 /**
  * Runs the launcher with arguments, and with variables beside those of this process, and waits for its end. No layout of the
- * kernels is looked up or measured unless a test says where.
+ * kernels is looked up or measured, and no base agent kept, unless a test says where.
  */
 export async function agentrl(
   args: readonly string[],
@@ -22,7 +22,7 @@ export async function agentrl(
 ): Promise<Result> {
   const output = await new Deno.Command(LAUNCHER, {
     args: [...args],
-    env: { AGENTRL_TUNING: "", ...env },
+    env: { AGENTRL_TUNING: "", AGENTRL_AGENTS: "", ...env },
   }).output();
   const decoder = new TextDecoder();
   return {

@@ -39,6 +39,35 @@ Deno.test("agentrl --help lists the commands in groups within 80 columns and nee
   assertEquals(new Set(names).size, names.length);
   const none = await run([]);
   assertEquals([none.code, none.stdout, none.stderr], [2, "", help.stdout]);
+  // However long the path is by which it is called.
+  const folder = await Deno.makeTempDir({ prefix: "a".repeat(80) });
+  try {
+    await Deno.symlink(LAUNCHER, `${folder}/agentrl`);
+    const deep = await run(["--help"], { launcher: `${folder}/agentrl` });
+    assertStringIncludes(deep.stdout, "\nUsage: agentrl COMMAND [flags]\n");
+    assert(deep.stdout.split("\n").every((line) => line.length <= 80));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("agentrl help explains a command as its own --help does, and those of the launcher", async () => {
+  const texts = await Promise.all(
+    [["help", "config"], ["config", "--help"], ["help", "test"], ["test", "--help"], ["test", "-h"]]
+      .map(async (args) => {
+        const { code, stdout, stderr } = await run(args);
+        assertEquals([code, stderr], [0, ""]);
+        return stdout;
+      }),
+  );
+  const [help, own, helpOfTest, ...ofTest] = texts;
+  assertMatch(help ?? "", /^agentrl config: .*\n\nUsage: .* config \[KEY…\] \[flags\]\n/);
+  assertEquals(own, help);
+  assertMatch(helpOfTest ?? "", /^agentrl test: [^]* test \[FILE…\]/);
+  assertEquals(ofTest, [helpOfTest, helpOfTest]);
+  const unknown = await run(["help", "evl"]);
+  assertEquals([unknown.code, unknown.stdout], [2, ""]);
+  assertStringIncludes(unknown.stderr, 'unknown command "evl": did you mean "eval"?');
 });
 
 Deno.test("agentrl ends with exit code 2 and one sentence when the command or a flag is unknown", async () => {
@@ -49,6 +78,7 @@ Deno.test("agentrl ends with exit code 2 and one sentence when the command or a 
     [["info", "--jsno"], 'agentrl info: unknown flag --jsno: did you mean "--json"?\n'],
     [["info", "--seed", "x"], "agentrl info: --seed must be an integer from 0 to"],
     [["info", "file"], 'agentrl info: unexpected argument "file"'],
+    [["train", "--lr", "0.01"], "agentrl train: unknown flag --lr: write --set lr=0.01\n"],
   ];
   for (const [args, sentence] of cases) {
     const { code, stdout, stderr } = await run(args);
@@ -103,7 +133,7 @@ Deno.test("agentrl prints hints, errors and results with its name as it was call
     const called = `${folder}/agentrl`;
     const call = (args: readonly string[]) => run(args, { launcher: called });
     assertStringIncludes((await call(["--help"])).stdout, `\nUsage: ${called} COMMAND [flags]\n`);
-    assertStringIncludes((await call([])).stderr, `\n${called} COMMAND --help explains`);
+    assertStringIncludes((await call([])).stderr, `\n${called} help COMMAND explains`);
     assertStringIncludes((await call(["info"])).stdout, `\`${called} tune\``);
     const path = await call(["triage", "x/cli/agentrl y"]);
     assertStringIncludes(path.stderr, "Cannot read x/cli/agentrl y: ");

@@ -5,6 +5,7 @@ import { readCheckpoint, writeCheckpoint } from "../../src/run/checkpoint.ts";
 import { readJournal } from "../../src/files/journal.ts";
 import { readRunLog } from "../../src/files/log_source.ts";
 import { checkpointSteps, runPaths } from "../../src/run/run_directory.ts";
+import { readSettings } from "../../src/run/run_settings.ts";
 import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
 import { resumeRun, SMALL_SETS, smallSettings, startRun } from "../run/small_run.ts";
 import { withFolder } from "../files/with_folder.ts";
@@ -70,11 +71,14 @@ Deno.test("agentrl train prints one document and leaves a run that eval reads", 
       "episodes.jsonl",
       "metrics.jsonl",
       "steps",
+      "timing.jsonl",
     ]);
+    const { starts } = readSettings(runPaths(path).config);
+    assertEquals(starts.map(({ command }) => command.startsWith(`${LAUNCHER} train --`)), [true]);
 
     const evaluated = await agentrl([
-      ...["eval", "--checkpoint", `${path}/checkpoints/step-8.safetensors`, "--split", "heldout"],
-      ...["--preset", "rl", "--episodes", "20", "--seed", "3", "--json"],
+      ...["eval", "--checkpoint", path, "--split", "heldout"],
+      ...["--episodes", "20", "--seed", "3", "--json"],
     ]);
     const result = JSON.parse(evaluated.stdout);
     assertEquals(
@@ -239,6 +243,8 @@ Deno.test("agentrl base, train and eval refuse bad input with one sentence", () 
         /unknown key "lrr": did you mean "lr"/,
       ],
       [["eval", "--checkpoint", file, "--preset", "rl"], /Cannot read .*model\.safetensors/],
+      [["eval", "--checkpoint", golden("model.safetensors")], /--preset is required/],
+      [["eval", "--checkpoint", folder], /has no checkpoints\/step-N\.safetensors/],
     ];
     await Promise.all(cases.map(async ([args, sentence]) => {
       assertRefused(await agentrl(args), { code: 2, sentence });

@@ -3,12 +3,13 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { formatDuration, Progress } from "../../src/files/progress.ts";
 
 function make(interactive: boolean, alreadyDone = 0) {
-  const state = { nowMs: 0, text: "" };
+  const state = { nowMs: 0, text: "", columns: 80 };
   const progress = new Progress({
     label: "train",
     total: 100,
     alreadyDone,
     interactive,
+    columns: () => state.columns,
     write: (text) => state.text += text,
     nowMs: () => state.nowMs,
   });
@@ -28,7 +29,7 @@ Deno.test("Progress writes plain lines, at most one every two seconds, when it i
   assert(!state.text.includes("\x1b") && !state.text.includes("\r"));
 });
 
-Deno.test("Progress redraws one line of at most 79 columns when it is interactive", () => {
+Deno.test("Progress redraws one line, a column less than the terminal has, when it is interactive", () => {
   const { state, progress } = make(true);
   state.nowMs = 30_000;
   progress.update(50, `${"long ".repeat(40)}\n\x1b[31m`);
@@ -37,6 +38,12 @@ Deno.test("Progress redraws one line of at most 79 columns when it is interactiv
   const line = state.text.replace("\r\x1b[K", "");
   assertEquals(line.length, 79);
   assertStringIncludes(line, "[#####.....] 50/100 | 30s, 30s left | long");
+  // A window that was made narrower: what wraps could not be redrawn.
+  state.columns = 50;
+  state.text = "";
+  state.nowMs += 100;
+  progress.update(51, "long ".repeat(40));
+  assertEquals(state.text.replace("\r\x1b[K", "").length, 49);
   progress[Symbol.dispose]();
   assert(state.text.endsWith("\n"));
 });

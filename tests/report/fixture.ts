@@ -70,6 +70,7 @@ export function writeRun(path: string, stepCount = 24, changes: Row = {}): void 
     base: { file: HOSTILE },
     bug: null,
     baseHash: "0".repeat(64),
+    starts: [],
     adapter: HOSTILE,
   });
   const checks = CHECKS.map((check) => ({ ...check, bound_reason: "rounding" }));

@@ -2,13 +2,8 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { type AlgorithmName, ALGORITHMS } from "../../src/rl/algorithms.ts";
 import { UserError } from "../../src/core/errors.ts";
-import {
-  ALGORITHM_DEFAULTS,
-  COMMON_DEFAULTS,
-  type ConfigSources,
-  episodesPerStep,
-  resolveConfig,
-} from "../../src/rl/config.ts";
+import { type ConfigSources, episodesPerStep, resolveConfig } from "../../src/rl/config.ts";
+import { ALGORITHM_DEFAULTS, COMMON_DEFAULTS } from "../../src/rl/config_keys.ts";
 
 Deno.test("resolveConfig() overlays the algorithm's defaults on the common ones", () => {
   for (const algorithm of Object.keys(ALGORITHMS) as AlgorithmName[]) {

@@ -1,7 +1,8 @@
 /** Every key of the configuration does something: changed, it changes the weights, the metrics or the files of a run of two steps. */
 import { assert, assertEquals } from "@std/assert";
 import { Commands } from "../../src/gpu/commands.ts";
-import { COMMON_DEFAULTS, resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
+import { resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
+import { COMMON_DEFAULTS } from "../../src/rl/config_keys.ts";
 import { compileGym } from "../../src/gym/compiled.ts";
 import { openGym } from "../../src/gym/gym.ts";
 import {
@@ -124,6 +125,7 @@ async function written(commands: Commands, config: TrainConfig): Promise<unknown
         base: { file: golden("model.safetensors") },
         bug: null,
         baseHash: null,
+        starts: [],
         adapter: null,
       },
     });

@@ -19,6 +19,9 @@ const SETTINGS = {
   bug: null,
   baseHash: "ab",
   adapter: "a GPU",
+  starts: [
+    { time: "2026-01-31T12:00:00.000Z", commit: null, command: "cli/agentrl train --out 'a b'" },
+  ],
 } as const;
 
 Deno.test("baseSource() takes a kind, a kind with its seed, a file, or what suits the gym", () => {
@@ -38,6 +41,10 @@ Deno.test("readSettings() returns what writeSettings() wrote, and refuses what i
     writeSettings(path, SETTINGS);
     assertEquals(readSettings(path), SETTINGS);
     const written = readJson(path) as Record<string, unknown>;
+    // A run of an earlier version says nothing of its starts.
+    const { starts: _starts, ...earlier } = written;
+    writeJson(path, earlier);
+    assertEquals(readSettings(path), { ...SETTINGS, starts: [] });
     const cases: readonly (readonly [Record<string, unknown>, string])[] = [
       [{ base: { kind: "plane", seed: 0 } }, "base has none of the forms"],
       [{ base_hash: 3 }, "base_hash is 3, but must be text"],

@@ -33,6 +33,7 @@ export function smallSettings(steps: number, sets: readonly string[] = []): RunS
     base: { file: golden("model.safetensors") },
     bug: null,
     baseHash: null,
+    starts: [],
     adapter: null,
   };
 }
