@@ -5,6 +5,7 @@ import { surestReader } from "../logs/detect.ts";
 import { Ignored } from "../logs/ignored.ts";
 import type { LogInput } from "../logs/reader.ts";
 import { LOG_READERS } from "../logs/readers.ts";
+import { completedBy } from "../tokens/join.ts";
 import { OWN_EPISODES } from "../tokens/own_episodes.ts";
 import type { TokenBatch, TokenSequence } from "../tokens/token_batch.ts";
 import type { TokenNotes, TokenReader } from "../tokens/token_reader.ts";
@@ -19,6 +20,8 @@ import { findDumps, unfinishedFolders } from "./token_folder.ts";
 export interface ReadTokensOptions {
   /** Told how many bytes are read, and of how many; of standard input that is unknown. */
   readonly onProgress?: ((readBytes: number, totalBytes: number | undefined) => void) | undefined;
+  /** Another dump of the same sequences, that tells more of them: a path. It is read first, and does not come out itself. */
+  readonly completedBy?: string | undefined;
 }
 
 /** Files of one dump and their reader. */
@@ -27,6 +30,8 @@ interface FoundDump {
   readonly reader: TokenReader;
   /** Tells what lay beside them. */
   readonly tell?: (notes: TokenNotes) => void;
+  /** A dump of the same sequences that tells more of them. */
+  readonly completedBy?: FoundDump | undefined;
 }
 
 /** The reader of the first file that is not empty; undefined where all are empty or no reader knows the form. */
@@ -38,21 +43,33 @@ async function readerOf(files: readonly string[]): Promise<TokenReader | undefin
   return undefined;
 }
 
+/** What traces tell of exported sequences: groups, rewards and roles. */
+async function tracesBeside(files: readonly string[] | undefined): Promise<FoundDump | undefined> {
+  const reader = files && await readerOf(files);
+  return files && reader && { files, reader };
+}
+
 /** The dump in a folder; of several forms the one that holds most. */
 async function dumpIn(folder: string): Promise<FoundDump | undefined> {
   const found = findDumps(folder);
   for (const [kind, files] of found) {
     const reader = await readerOf(files);
     if (!reader) continue;
-    const others = [...found].filter(([other]) => other !== kind).flatMap(([, paths]) => paths);
-    const unfinished = kind === "exports" ? unfinishedFolders(files) : [];
+    const isExport = kind === "exports";
+    const traces = isExport ? await tracesBeside(found.get("traces")) : undefined;
+    const others = [...found]
+      .filter(([other]) => other !== kind && !(traces && other === "traces"))
+      .flatMap(([, paths]) => paths);
     const tell = (notes: TokenNotes) => {
       const count = (what: string, paths: readonly string[]) =>
         paths.length > 0 && notes.ignore(what, paths[0], paths.length);
       count("other dumps in the folder", others);
-      count("steps without the file STABLE: their writer may not have been done", unfinished);
+      count(
+        "steps without the file STABLE: their writer may not have been done",
+        isExport ? unfinishedFolders(files) : [],
+      );
     };
-    return { files, reader, tell };
+    return { files, reader, tell, completedBy: traces };
   }
   return undefined;
 }
@@ -93,6 +110,22 @@ async function* sequencesOf(
   }
 }
 
+/** The sequences of a dump, completed by what lies beside it. */
+async function* completeSequences(
+  dump: FoundDump,
+  options: ReadTokensOptions & { readonly ignored: Ignored },
+): AsyncGenerator<TokenSequence> {
+  const { ignored } = options;
+  let sequences: AsyncIterable<TokenSequence> = sequencesOf(dump, options);
+  if (dump.reader === OWN_EPISODES) {
+    // With the algorithms, which nobody shall wait for who reads something else.
+    const { withOwnRecords } = await import("./own_tokens.ts");
+    sequences = withOwnRecords(sequences);
+  }
+  const other = dump.completedBy;
+  yield* other ? completedBy(sequences, sequencesOf(other, { ignored }), ignored) : sequences;
+}
+
 /** A dump that lies in files; its sequences can be read again. */
 function batchOfFiles(path: string, dump: FoundDump, options: ReadTokensOptions): TokenBatch {
   const { files, reader, tell } = dump;
@@ -102,7 +135,7 @@ function batchOfFiles(path: string, dump: FoundDump, options: ReadTokensOptions)
       path,
       form: reader.form,
       producer: reader.producer,
-      files,
+      files: [...files, ...dump.completedBy?.files ?? []],
       get ignored() {
         return ignored.list();
       },
@@ -110,11 +143,7 @@ function batchOfFiles(path: string, dump: FoundDump, options: ReadTokensOptions)
     async *sequences(): AsyncGenerator<TokenSequence> {
       ignored = new Ignored();
       tell?.(ignored);
-      const sequences = sequencesOf(dump, { ...options, ignored });
-      if (reader !== OWN_EPISODES) return yield* sequences;
-      // With the algorithms, which nobody shall wait for who reads something else.
-      const { withOwnRecords } = await import("./own_tokens.ts");
-      yield* withOwnRecords(sequences);
+      yield* completeSequences(dump, { ...options, ignored });
     },
   };
 }
@@ -123,6 +152,7 @@ function batchOfFiles(path: string, dump: FoundDump, options: ReadTokensOptions)
 function batchOfStream(
   input: OpenedLog,
   reader: TokenReader,
+  other: FoundDump | undefined,
 ): TokenBatch {
   const ignored = new Ignored();
   let isRead = false;
@@ -131,7 +161,7 @@ function batchOfStream(
       path: STANDARD_INPUT,
       form: reader.form,
       producer: reader.producer,
-      files: [input.name],
+      files: [input.name, ...other?.files ?? []],
       get ignored() {
         return ignored.list();
       },
@@ -140,31 +170,16 @@ function batchOfStream(
       if (isRead) throw new TypeError("standard input can be read only once");
       isRead = true;
       await using opened = input;
-      yield* reader.read(opened, ignored);
+      const sequences = reader.read(opened, ignored);
+      yield* other ? completedBy(sequences, sequencesOf(other, { ignored }), ignored) : sequences;
     },
   };
 }
 
-/**
- * Opens a token dump. Nothing but its beginning is read before its sequences are asked for.
- *
- * @param path A file, a folder in which dumps lie (a run's, `token_exports`, `step_N`, …), or `-` for standard input.
- * @returns The dump; each call of `sequences` reads it from its beginning, of standard input only one can.
- * @throws {UserError} When there is no dump, or its form is not known; while it is read: when a row is damaged.
- */
-export async function readTokens(
-  path: string,
-  options: ReadTokensOptions = {},
-): Promise<TokenBatch> {
-  if (path === STANDARD_INPUT) {
-    const input = await openLog(path);
-    const reader = surestReader(input.head, TOKEN_READERS)?.reader;
-    if (!reader) throw unreadable(input);
-    return batchOfStream(input, reader);
-  }
+async function foundAt(path: string): Promise<FoundDump> {
   if (isFolder(path)) {
     const dump = await dumpIn(path);
-    if (dump) return batchOfFiles(path, dump, options);
+    if (dump) return dump;
     throw new UserError(
       `Cannot find a token dump in ${path}: it holds no rank_N.jsonl, traces.jsonl, train_data_stepN.jsonl, tokens.jsonl, ` +
         "episodes.jsonl, completions_N.parquet or N.jsonl with tokens; name the file",
@@ -173,7 +188,30 @@ export async function readTokens(
   await using input = await openLog(path);
   const reader = surestReader(input.head, TOKEN_READERS)?.reader;
   if (!reader) throw unreadable(input);
-  return batchOfFiles(path, { files: [path], reader }, options);
+  return { files: [path], reader };
+}
+
+/**
+ * Opens a token dump. Nothing but its beginning is read before its sequences are asked for.
+ *
+ * @param path A file, a folder in which dumps lie (a run's, `token_exports`, `step_N`, …), or `-` for standard input.
+ * @returns The dump; each call of `sequences` reads it from its beginning, of standard input only one can. Where token exports
+ *   and traces lie in one folder, the traces complete the exports.
+ * @throws {UserError} When there is no dump, or its form is not known; while it is read: when a row is damaged.
+ */
+export async function readTokens(
+  path: string,
+  options: ReadTokensOptions = {},
+): Promise<TokenBatch> {
+  const other = options.completedBy === undefined ? undefined : await foundAt(options.completedBy);
+  if (path !== STANDARD_INPUT) {
+    const dump = await foundAt(path);
+    return batchOfFiles(path, { ...dump, completedBy: other ?? dump.completedBy }, options);
+  }
+  const input = await openLog(path);
+  const reader = surestReader(input.head, TOKEN_READERS)?.reader;
+  if (!reader) throw unreadable(input);
+  return batchOfStream(input, reader, other);
 }
 
 /** What lies at a path: a log of metrics, a token dump, or both. */

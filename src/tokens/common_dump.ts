@@ -66,6 +66,7 @@ function scalarsOf(row: Field, { COMMON_DUMP_SCALARS }: Schema) {
       topP: found.top_p,
       prompt: found.prompt,
       answer: found.answer,
+      answerLength: found.answer_len,
     }),
   };
 }

@@ -87,6 +87,7 @@ export function commonDumpLine(sequence: TokenSequence): string {
     loss: lossText,
     prompt: plain(sequence.prompt),
     answer: plain(sequence.answer),
+    answer_len: plain(sequence.answerLength),
     ids: integersText(sequence.ids),
     pos: as(sequence.positions, integersText),
     mask: as(sequence.mask, integersText),

@@ -1,4 +1,4 @@
-/** A hash of token ids, by which equal sequences of two dumps find each other without either being kept. */
+/** Hashes of token ids and of texts, by which equal sequences of two dumps find each other without either being kept. */
 
 /** FNV-1a's, for two lanes that begin and go on differently. */
 const LANES = [
@@ -20,4 +20,9 @@ export function hashOfIds(ids: Uint32Array): string {
     return (hash >>> 0).toString(16).padStart(8, "0");
   });
   return words.join("");
+}
+
+/** The same of a text. */
+export function hashOfText(text: string): string {
+  return hashOfIds(Uint32Array.from({ length: text.length }, (_, i) => text.charCodeAt(i)));
 }

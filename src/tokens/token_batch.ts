@@ -106,6 +106,8 @@ export interface TokenSequence {
   /** Texts of a dump that holds no ids, or holds both. */
   readonly prompt?: string;
   readonly answer?: string;
+  /** Tokens that the policy wrote, of a dump that tells their number and no ids. */
+  readonly answerLength?: number;
 }
 
 /** Where a dump comes from, and what of it was understood. */

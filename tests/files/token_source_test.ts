@@ -133,3 +133,69 @@ Deno.test("contentOf() tells logs from dumps by their content", () =>
     await assertRejects(() => contentOf(`${folder}/nothing`), UserError, "no such file");
     assertThrows(() => findLog(`${folder}/run/token_exports`), UserError, "Cannot find a log");
   }));
+
+/** A trace with one node for the prompt and one for the answer. */
+const traced = (id: string, group: string, score: number, ids: readonly number[]) => ({
+  id: `e-${id}`,
+  env: "e",
+  task: {},
+  group: { id: group },
+  run: { type: "train", work: { step: 2 } },
+  traces: [{
+    id,
+    nodes: [
+      { parent: null, message: { role: "user" }, token_ids: ids.slice(0, 1), mask: [false] },
+      {
+        parent: 0,
+        message: { role: "assistant" },
+        sampled: true,
+        token_ids: ids.slice(1),
+        mask: ids.slice(1).map(() => true),
+      },
+    ],
+    rewards: { tests: { score, weight: 1 } },
+  }],
+});
+
+Deno.test("readTokens() gives token exports the groups, rewards and roles of the traces beside them", () =>
+  withFolder(async (folder) => {
+    writeFiles(folder, {
+      "run/token_exports/step_2/rank_0.jsonl": jsonl([
+        exported(2, 0, [1, 2, 3]),
+        exported(2, 0, [1, 4]),
+        exported(2, 0, [9, 9]),
+      ]),
+      "run/token_exports/step_2/STABLE": "",
+      "run/rollouts/step_2/train/effective/traces.jsonl": jsonl([
+        traced("a", "g", 1, [1, 2, 3]),
+        traced("b", "g", 0, [1, 4]),
+      ]),
+      // The same again, more that were not trained on, and an evaluation.
+      "run/rollouts/step_2/train/all/traces.jsonl": jsonl([
+        traced("a", "g", 1, [1, 2, 3]),
+        traced("c", "h", 0, [9, 9]),
+      ]),
+      "run/rollouts/step_2/eval/all/traces.jsonl": jsonl([traced("d", "i", 0, [9, 9])]),
+    });
+    const batch = await readTokens(`${folder}/run`);
+    const sequences = await Array.fromAsync(batch.sequences());
+    assertEquals(sequences.map(({ group, sample, reward }) => [group, sample, reward]), [
+      ["g", "a", 1],
+      ["g", "b", 0],
+      [undefined, undefined, undefined],
+    ]);
+    assertEquals([...sequences[0].roles!], [1, 2, 2]);
+    assertEquals(batch.source.form, "token_exports");
+    assertEquals(batch.source.files.length, 2);
+    assertEquals(batch.source.ignored.map(({ what, count }) => [what, count]), [
+      ["sequences that the other dump does not hold", 1],
+    ]);
+    const traces = await readTokens(`${folder}/run/rollouts`);
+    assertEquals((await Array.fromAsync(traces.sequences())).length, 2);
+    // From wherever they lie.
+    const apart = await readTokens(`${folder}/run/token_exports`, {
+      completedBy: `${folder}/run/rollouts/step_2/train/all/traces.jsonl`,
+    });
+    const groups = (await Array.fromAsync(apart.sequences())).map(({ group }) => group);
+    assertEquals(groups, ["g", undefined, "h"]);
+  }));

@@ -76,6 +76,7 @@ export function randomTokens(seed: number): TokenSequence {
       ),
       prompt: maybe(() => pick(WORDS)),
       answer: maybe(() => pick(WORDS)),
+      answerLength: maybe(() => random.integer(1000)),
     }),
   };
 }
