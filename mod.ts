@@ -237,6 +237,7 @@ export {
 } from "./src/diagnose/metric_series.ts";
 export {
   type Evidence,
+  type LaterCheck,
   type RecordedCheck,
   type TestedRun,
   type Unchecked,
@@ -244,11 +245,13 @@ export {
 export {
   type Bound,
   type CauseRecord,
-  type Luck,
+  type Clearing,
   type Needs,
   type RuleTest,
   type SettingNeed,
+  type Shortfall,
   TIERS,
+  type ToldValue,
   type TriageKnowledge,
   type TriageRule,
 } from "./src/diagnose/triage/knowledge.ts";

@@ -42,11 +42,28 @@ const UNCHECKED = {
   "not-applicable": "Not applicable, since the setting has none of it",
 } as const satisfies Record<Unchecked, string>;
 
+/** The belief that the cause is none of those that are named. */
+function describeUnknown({ causes, unknown }: TriageReport): string[] {
+  if (unknown === 0) return [];
+  const words = causes.length === 0 ? "a cause that is not known" : "none of these";
+  return [`  ${words}, score ${unknown.toFixed(2)}`];
+}
+
+/** The healthy runs that a run is held against, or why it is not. */
+function comparison({ notCompared }: TriageReport): string {
+  if (notCompared.length === 0) return HEALTHY_RUNS;
+  return `with no healthy runs: those that are pinned need ${notCompared.join(", ")}`;
+}
+
 function describeReport(report: TriageReport, run: string): string {
   const { causes, note, evidence } = report;
-  const shown = [...describeSymptoms(evidence), ...causes.flatMap(describeCause)];
+  const shown = [
+    ...describeSymptoms(evidence),
+    ...causes.flatMap(describeCause),
+    ...describeUnknown(report),
+  ];
   return [
-    ...formatTable([["run", run], ["answer", note], ["compared", HEALTHY_RUNS]]),
+    ...formatTable([["run", run], ["answer", note], ["compared", comparison(report)]]),
     ...(shown.length > 0 ? ["", ...shown] : []),
     ...Object.entries(UNCHECKED).flatMap(([verdict, title]) => {
       const symptoms = report.unchecked.filter((one) => one.verdict === verdict);
@@ -84,7 +101,7 @@ export function triageOwnRun(run: string, { strict }: { readonly strict: boolean
       },
       ...report,
       causes: report.causes.map((cause) => ({ ...cause, next: nextCommand(cause.next) })),
-      comparedWith: HEALTHY_RUNS,
+      comparedWith: report.notCompared.length === 0 ? HEALTHY_RUNS : null,
       findings,
     },
     text: describeReport(report, run),

@@ -1,5 +1,6 @@
 /** How good triage is: the true causes of many runs against what it ranks first, as counts and as a table. */
 import { markdownTable } from "../core/markdown_table.ts";
+import { mean } from "../core/statistics.ts";
 import type { FaultName } from "./faults.ts";
 import type { TriageReport } from "../diagnose/triage/triage.ts";
 
@@ -13,10 +14,12 @@ export interface TriagedRun {
   readonly report: TriageReport;
 }
 
-/** Triage's answer in one word: the first cause, or why there is none. */
+/** Triage's answer in one word: the first cause, or why there is none that can be believed. */
 export function answerOf({ conclusion, causes }: TriageReport): string {
-  return causes[0]?.fault ?? conclusion;
+  return conclusion === "unknown-cause" ? conclusion : causes[0]?.fault ?? conclusion;
 }
+
+const meanOrNaN = (values: readonly number[]) => values.length === 0 ? NaN : mean(values);
 
 /** One row of the matrix: all seeds of a run. */
 export interface ConfusionRow {
@@ -26,12 +29,17 @@ export interface ConfusionRow {
   readonly answers: readonly (readonly [answer: string, count: number])[];
   /** Runs whose first cause is the true one; where nothing is wrong, those without a cause. */
   readonly right: number;
+  /** Mean belief in the first cause over the runs that have one; NaN where none has. */
+  readonly belief: number;
   /** Runs with the true cause among the first three; where nothing is wrong, as `right`. */
   readonly inFirstThree: number;
 }
 
-function rankOf({ fault, report: { causes } }: TriagedRun): number {
-  if (fault === undefined) return causes.length === 0 ? 0 : Infinity;
+function rankOf({ fault, report: { causes, conclusion } }: TriagedRun): number {
+  if (fault === undefined) {
+    return causes.length === 0 && conclusion !== "unknown-cause" ? 0 : Infinity;
+  }
+  if (conclusion === "unknown-cause") return Infinity;
   const rank = causes.findIndex((cause) => cause.fault === fault);
   return rank < 0 ? Infinity : rank;
 }
@@ -55,6 +63,7 @@ export function confusionRows(runs: readonly TriagedRun[]): ConfusionRow[] {
       name,
       runs: own.length,
       answers: [...counts].sort(([, a], [, b]) => b - a),
+      belief: meanOrNaN(own.flatMap(({ report: { causes } }) => causes[0]?.score ?? [])),
       right: own.filter((run) => rankOf(run) === 0).length,
       inFirstThree: own.filter((run) => rankOf(run) < 3).length,
     };
@@ -68,13 +77,16 @@ export function confusionRows(runs: readonly TriagedRun[]): ConfusionRow[] {
  * @returns Lines.
  */
 export function confusionTable(rows: readonly ConfusionRow[]): string[] {
-  const header = ["run", "runs", "first-ranked answer", "right", "in the first three"];
-  const cells = rows.map(({ name, runs, answers, right, inFirstThree }) => [
+  const header = ["run", "runs", "first-ranked answer", "right", "in the first three", "belief"];
+  const cells = rows.map(({ name, runs, answers, right, inFirstThree, belief }) => [
     name,
     String(runs),
     answers.map(([answer, count]) => `${answer} × ${count}`).join(", "),
     String(right),
     String(inFirstThree),
+    Number.isNaN(belief) ? "–" : belief.toFixed(2),
   ]);
-  return markdownTable(header, cells, { numbers: ["runs", "right", "in the first three"] });
+  return markdownTable(header, cells, {
+    numbers: ["runs", "right", "in the first three", "belief"],
+  });
 }

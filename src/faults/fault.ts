@@ -1,4 +1,5 @@
 /** What a fault is: the stages or settings of a healthy run that it changes, and what triage knows of it. */
+import type { Clearing, Needs } from "../diagnose/triage/knowledge.ts";
 import type { Advice } from "../diagnose/triage/next_step.ts";
 import type { TrainConfig } from "../rl/config.ts";
 import type { Stages } from "../rl/stages.ts";
@@ -13,8 +14,12 @@ export interface Fault {
   readonly stages?: () => Partial<Stages>;
   /** What it sets in the configuration of the run. */
   readonly config?: Partial<TrainConfig>;
-  /** Keys of the invariants that could not hold if it were there; none where left out. */
-  readonly ruledOutBy?: readonly string[];
+  /** The invariants that could not hold if it were there, by their keys; none where left out. */
+  readonly ruledOutBy?: readonly (string | Clearing)[];
+  /** Keys of further invariants that it may violate; none where left out. */
+  readonly explains?: readonly string[];
+  /** The settings without which it cannot be; left out: it can be in any run. */
+  readonly needs?: Needs;
   /** How triage says to look further. */
   readonly advice: Advice;
 }

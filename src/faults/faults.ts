@@ -13,6 +13,7 @@ import {
   type Stages,
 } from "../rl/stages.ts";
 import { type Fault, replay } from "./fault.ts";
+import { needs, needsAbove } from "./triage_vocabulary.ts";
 import { collate, gridRows } from "../rl/train_batch.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
@@ -126,6 +127,7 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
     summary: "the loss mask stands one token too far right",
     stages: () => ({ lossMask: shiftedMask }),
     ruledOutBy: ["policy_mask"],
+    explains: ["sampler_is_trainer", "padding_invariant"],
     advice: replay("lossMask"),
   },
   stale_old_logp: {
@@ -133,6 +135,7 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
     summary: "old log-probs are recomputed before every minibatch",
     stages: () => ({ minibatchOldLogp: (_, { batch, recompute }) => recompute(batch) }),
     ruledOutBy: ["old_logp_frozen"],
+    needs: needsAbove("stepsPerUpdate", 1, "more than one optimizer step a batch"),
     advice: replay("minibatchOldLogp"),
   },
   entropy_sign: {
@@ -144,7 +147,11 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
         entropyCoef: -ENTROPY_PENALTY,
       }),
     }),
-    ruledOutBy: ["no_signal_no_change"],
+    // That check makes the configured coefficient 0, and so does not see the sign of one that is asked for.
+    ruledOutBy: [{
+      check: "no_signal_no_change",
+      where: needs("entropyCoef", 0, "no entropy bonus in the loss"),
+    }],
     advice: replay("lossTerms"),
   },
   sign_flip: {
@@ -178,6 +185,7 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
     stages: () => ({ reference: "live" }),
     config: { klCoef: 0.1 },
     ruledOutBy: ["reference_stays_behind"],
+    needs: needsAbove("klCoef", 0, "a KL term in the loss"),
     advice: replay("reference"),
   },
   group_shuffle: {
@@ -185,13 +193,15 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
     summary: "episodes are shuffled after their groups were laid out",
     stages: () => ({ sample: shuffledSample }),
     ruledOutBy: ["own_group_advantages"],
+    explains: ["update_follows_advantage"],
     advice: replay("sample"),
   },
   stale_sampler: {
     kind: "code",
     summary: "the sampler keeps the weights of two steps ago",
     stages: () => ({ sample: lateSampler, weightsKept: SAMPLER_LAG_STEPS }),
-    // In the first step a late sampler is on time.
+    // In the first step a late sampler is on time: it is seen at later ones.
+    explains: ["sampler_is_trainer", "ratio_one_before_step"],
     advice: { kind: "replay", step: 1 },
   },
   mask_end_call: {
@@ -213,24 +223,32 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
     summary: "the loss is divided by all cells, not by the trained ones",
     stages: () => ({ accumulate: meanOverAllCells }),
     ruledOutBy: ["accumulated_is_one_pass"],
+    explains: ["padding_invariant"],
     advice: replay("accumulate"),
   },
   lr_high: {
     kind: "configuration",
     summary: "a learning rate ten times too high",
     config: { lr: 1e-2 },
+    needs: needsAbove("lr", 0.002, "a learning rate of more than twice the healthy runs'"),
     advice: { kind: "train", suffix: "lower-lr", steps: 2, config: { lr: 0.001 } },
   },
   length_bias: {
     kind: "configuration",
     summary: "a mean within each episode first, which is lenient with long failures",
     config: { maxTurns: 12, aggregation: "seq_mean_token_mean" },
+    needs: needs(
+      "aggregation",
+      "seq_mean_token_mean",
+      "a mean within each episode first (aggregation seq_mean_token_mean)",
+    ),
     advice: { kind: "train", suffix: "token-mean", config: { aggregation: "token_mean" } },
   },
   public_reward: {
     kind: "configuration",
     summary: "the reward looks at the public tests, which can be hacked",
     config: { reward: "public" },
+    needs: needs("reward", "public", "a reward from the public tests"),
     advice: { kind: "evaluate", transcripts: 4 },
   },
 };

@@ -4,7 +4,16 @@ import { type FaultName, FAULTS } from "./faults.ts";
 
 /** Every fault as a cause. */
 export const CAUSES: Readonly<Record<FaultName, CauseRecord>> = Object.fromEntries(
-  Object.entries(FAULTS).map(([name, { summary, kind, ruledOutBy = [], advice }]) =>
-    [name, { summary, kind, ruledOutBy, advice }] as const
+  Object.entries(FAULTS).map((
+    [name, { summary, kind, ruledOutBy = [], explains, needs, advice }],
+  ) =>
+    [name, {
+      summary,
+      kind,
+      ruledOutBy,
+      ...(explains && { explains }),
+      ...(needs && { needs }),
+      advice,
+    }] as const
   ),
 ) as Record<FaultName, CauseRecord>;

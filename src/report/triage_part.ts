@@ -68,20 +68,32 @@ function uncheckedPart(unchecked: readonly UncheckedSymptom[], kind: Unchecked):
 }
 
 function judgement({ report, findings }: RunJudgement, ids: ChartIds): Html {
-  const { causes, note, evidence, unchecked } = report;
+  const { conclusion, causes, note, evidence, unchecked, unknown, notCompared } = report;
   const isCause = (id: string) => causes.some(({ fault }) => fault === id);
   const nextOf = (fault: string) => findings.find(({ id }) => id === fault)?.next;
   // Where there is a cause its next step is what to do: a violated invariant only says that there must be one.
-  const suspects = findings.filter(({ id }) => isCause(id));
+  const suspects = findings.filter(({ id }) =>
+    conclusion === "unknown-cause" ? id === "unknown_cause" : isCause(id)
+  );
   return html`${firstPart(suspects.length > 0 ? suspects : findings)}<p>${note}</p>${
     causes.length === 0
       ? NOTHING
       : html`<ol class="findings">${
         causes.map((cause) => causeItem(cause, { next: nextOf(cause.fault), ids }))
       }</ol>`
+  }${
+    causes.length === 0
+      ? NOTHING
+      : html`<p>A cause that is none of these: belief ${unknown.toFixed(2)}</p>`
   }${symptoms(evidence, ids)}${findingGroups(findings.filter(({ id }) => !isCause(id)), ids)}${
     uncheckedPart(unchecked, "not-checkable")
-  }${uncheckedPart(unchecked, "not-applicable")}`;
+  }${uncheckedPart(unchecked, "not-applicable")}${
+    notCompared.length === 0
+      ? NOTHING
+      : html`<p class="note">Held against no healthy runs: those that are pinned need ${
+        notCompared.join(", ")
+      }.</p>`
+  }`;
 }
 
 /**

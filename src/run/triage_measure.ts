@@ -4,19 +4,20 @@ import { command, sentence } from "../core/mention.ts";
 import { CATALOGUE, CATALOGUE_NAMES, type CatalogueRun } from "../faults/catalogue.ts";
 import type { TriagedRun } from "../faults/confusion.ts";
 import {
+  HEALTHY_BASE,
   healthyReference,
   type HealthyReferenceFile,
   healthyReferenceFile,
 } from "../faults/healthy_reference.ts";
-import { triageMetrics } from "../faults/run_metrics.ts";
 import { readMetricsRows } from "./metrics_rows.ts";
 import { triage } from "../diagnose/triage/triage.ts";
 import type { TriageKnowledge } from "../diagnose/triage/knowledge.ts";
 import { tinyAgentKnowledge } from "../faults/tiny_agent_knowledge.ts";
-import { readChecks } from "./checks_file.ts";
-import { rowsOf } from "../files/journal.ts";
 import { exists, namesIn } from "../files/paths.ts";
 import { runPaths } from "./run_directory.ts";
+import { readSettings } from "./run_settings.ts";
+import type { KnownBases } from "./triage_facts.ts";
+import { triageInput } from "./triage_run.ts";
 
 /** A run of the catalogue on disk. */
 interface KnownRun {
@@ -50,21 +51,29 @@ function pinHealthyRuns(runs: readonly KnownRun[], folder: string): HealthyRefer
   return healthyReferenceFile(seeds);
 }
 
+/** The agent that the pinned runs begin with, whatever adapter made it. */
+function basesOf(runs: readonly KnownRun[]): KnownBases {
+  const hashes = runs.flatMap(({ name, seed, path }) => {
+    const { config } = runPaths(path);
+    if (name !== "healthy" || !REFERENCE_SEEDS.includes(seed) || !exists(config)) return [];
+    return readSettings(config).baseHash ?? [];
+  });
+  return new Map(hashes.map((hash) => [hash, HEALTHY_BASE]));
+}
+
 function triageRuns(
   runs: readonly KnownRun[],
-  options: { readonly knowledge: TriageKnowledge; readonly withChecks: boolean },
+  options: {
+    readonly knowledge: TriageKnowledge;
+    readonly known: KnownBases;
+    readonly withChecks: boolean;
+  },
 ): TriagedRun[] {
-  const { knowledge, withChecks } = options;
+  const { knowledge, known, withChecks } = options;
   return runs.map(({ name, seed, path }) => {
     const { fault }: CatalogueRun = CATALOGUE[name];
-    const files = runPaths(path);
-    const report = triage({
-      ...triageMetrics(rowsOf(files.metrics), { source: files.metrics }),
-      checks: withChecks ? readChecks(files.checks) : undefined,
-      producer: "agentrl",
-      runFolder: path,
-    }, knowledge);
-    return { name, seed, fault, report };
+    const input = triageInput(withChecks ? path : runPaths(path).metrics, { known });
+    return { name, seed, fault, report: triage({ ...input, runFolder: path }, knowledge) };
   });
 }
 
@@ -89,9 +98,10 @@ export function measureTriage(folder: string): TriageMeasurement {
   const runs = findRuns(folder);
   const file = pinHealthyRuns(runs, folder);
   const knowledge = tinyAgentKnowledge(healthyReference(file));
+  const known = basesOf(runs);
   return {
     reference: file,
-    withChecks: triageRuns(runs, { knowledge, withChecks: true }),
-    metricsOnly: triageRuns(runs, { knowledge, withChecks: false }),
+    withChecks: triageRuns(runs, { knowledge, known, withChecks: true }),
+    metricsOnly: triageRuns(runs, { knowledge, known, withChecks: false }),
   };
 }

@@ -1,14 +1,20 @@
-/** Triage of a run of ours by its files: metrics and the verdicts of its invariants. Its configuration, which names faults, is not read. */
+/**
+ * Triage of a run of ours by its files: metrics, the verdicts of its invariants, and what its configuration tells of its setting.
+ * The fault that a configuration may name is not read.
+ */
 import type { Finding } from "../diagnose/finding.ts";
 import { triageFindings } from "../diagnose/findings/triage_findings.ts";
 import type { RunMetrics } from "../diagnose/metric_series.ts";
-import { triage, type TriageReport } from "../diagnose/triage/triage.ts";
+import type { TriageKnowledge } from "../diagnose/triage/knowledge.ts";
+import { triage, type TriageInput, type TriageReport } from "../diagnose/triage/triage.ts";
 import { triageMetrics } from "../faults/run_metrics.ts";
 import { tinyAgentKnowledge } from "../faults/tiny_agent_knowledge.ts";
 import { rowsOf } from "../files/journal.ts";
 import { exists, isFolder } from "../files/paths.ts";
 import { readChecks } from "./checks_file.ts";
+import { readLaterChecks } from "./later_checks_file.ts";
 import { runPaths } from "./run_directory.ts";
+import { type KnownBases, readFacts } from "./triage_facts.ts";
 
 /** What is said of a run. */
 export interface RunTriage {
@@ -18,29 +24,52 @@ export interface RunTriage {
   readonly findings: readonly Finding[];
 }
 
-/** The files of a run: a folder's metrics and verdicts, or one file of metrics. Nothing else is read. */
-function runFiles(run: string): { readonly metrics: string; readonly checks: string | undefined } {
-  if (!isFolder(run)) return { metrics: run, checks: undefined };
-  const { metrics, checks } = runPaths(run);
-  return { metrics, checks: exists(checks) ? checks : undefined };
+/** What its folder tells of a run beside its metrics; of a file of metrics nobody tells more. */
+function besideMetrics(
+  run: string,
+  known: KnownBases,
+): Pick<TriageInput, "checks" | "laterChecks" | "algorithm" | "settings" | "runFolder"> {
+  const { checks, config } = runPaths(run);
+  const later = `${run}/later_checks.jsonl`;
+  return {
+    ...readFacts(config, { known }),
+    checks: exists(checks) ? readChecks(checks) : undefined,
+    laterChecks: exists(later) ? readLaterChecks(later) : undefined,
+    runFolder: run,
+  };
 }
 
 /**
- * Triages a run against the pinned healthy ones.
+ * What triage is told of a run.
  *
  * @param run Its folder, or its metrics.jsonl.
+ * @param options.known Base agents by the SHA-256 of their weights, beside those of the debugging runs.
  * @throws {UserError} When a file cannot be read, or holds no metrics that a rule reads.
  */
-export function triageRun(run: string): RunTriage {
-  const { metrics: file, checks: checksFile } = runFiles(run);
-  const { metrics, notFinite } = triageMetrics(rowsOf(file), { source: file });
-  const checks = checksFile === undefined ? undefined : readChecks(checksFile);
-  const report = triage({
-    metrics,
-    checks,
-    notFinite,
+export function triageInput(
+  run: string,
+  { known = new Map() }: { readonly known?: KnownBases } = {},
+): TriageInput {
+  const file = isFolder(run) ? runPaths(run).metrics : run;
+  return {
+    ...triageMetrics(rowsOf(file), { source: file }),
+    ...(file === run ? {} : besideMetrics(run, known)),
     producer: "agentrl",
-    runFolder: file === run ? undefined : run,
-  }, tinyAgentKnowledge());
-  return { metrics, report, findings: triageFindings(report, { checks, notFinite }) };
+  };
+}
+
+/**
+ * Triages a run.
+ *
+ * @param run Its folder, or its metrics.jsonl.
+ * @param knowledge What is known (default: of the tiny agent, with the healthy runs that ship).
+ * @throws {UserError} When a file cannot be read, or holds no metrics that a rule reads.
+ */
+export function triageRun(
+  run: string,
+  knowledge: TriageKnowledge = tinyAgentKnowledge(),
+): RunTriage {
+  const input = triageInput(run);
+  const report = triage(input, knowledge);
+  return { metrics: input.metrics, report, findings: triageFindings(report, input) };
 }

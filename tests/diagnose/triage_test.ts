@@ -1,5 +1,5 @@
 /** Tests of src/diagnose/triage: anybody's causes and rules, what they need, and the words for what could not be checked. */
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { metricSeries } from "../../src/diagnose/metric_series.ts";
 import type { RecordedCheck, TestedRun } from "../../src/diagnose/triage/evaluate.ts";
 import type { TriageKnowledge, TriageRule } from "../../src/diagnose/triage/knowledge.ts";
@@ -76,8 +76,9 @@ const holding = (...ids: readonly number[]): RecordedCheck[] =>
 const STILL = metricsOf(flat({ clip_ratio: 0, kl: 0.4 }));
 
 Deno.test("triage() judges by causes, rules and healthy runs that come in as data", () => {
-  const run = { metrics: STILL, checks: holding(9), runFolder: "runs/x/" };
-  const { conclusion, causes, unchecked } = triage(run, KNOWLEDGE);
+  const told = { producer: "mine", algorithm: "ppo", settings: { epochs: 2 } };
+  const run = { metrics: STILL, checks: holding(9), runFolder: "runs/x/", ...told };
+  const { conclusion, causes, unchecked, unknown } = triage(run, KNOWLEDGE);
   assertEquals([conclusion, unchecked], ["fault", []]);
   assertEquals(causes.map(({ fault, next }) => ({ fault, next })), [
     {
@@ -98,8 +99,18 @@ Deno.test("triage() judges by causes, rules and healthy runs that come in as dat
       },
     },
   ]);
-  assertEquals(causes[1]!.score, 1 - 0.5 * 0.5);
+  // Each takes its share of what those before it leave; two symptoms of one cause are no more than the stronger.
+  const beliefs = [...causes.map(({ score }) => score), unknown];
+  const expected = [0.8, 0.2 * 0.5, 0.1 * 0.5, 0.05];
+  beliefs.forEach((belief, i) => assertAlmostEquals(belief, expected[i]!, 1e-12));
   assertEquals(causes[2]!.evidence[0]!.bound, 3 * 0.1);
+  // Where nobody tells that the rule's needs are met, it is believed half as much.
+  const untold = triage({ metrics: STILL, checks: holding(9) }, KNOWLEDGE);
+  assertEquals(untold.causes.map(({ fault, score }) => [fault, score]), [
+    ["tiny_rate", 0.5],
+    ["wrong_reference", 0.25],
+    ["detached_old_logp", 0.1],
+  ]);
   // An invariant that the cause cannot pass, by its key.
   const cleared = triage({ ...run, checks: holding(7, 9) }, KNOWLEDGE);
   assertEquals(cleared.causes.map(({ fault }) => fault), ["tiny_rate", "wrong_reference"]);

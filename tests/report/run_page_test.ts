@@ -37,7 +37,7 @@ const gap = (row: Row) => ({ ...row, logp_gap: 0.07, ratio_max: 4 });
 
 Deno.test("runPage() says first what triage says, and links it to the charts", () =>
   withFolder(async (folder) => {
-    const checks = [check(4, "violated", "x"), check(9, "not-applicable", "no KL term")];
+    const checks = [check(9, "not-applicable", "no KL term")];
     const body = await pageOf(folder, { rows: HEALTHY.map(gap), checks });
     const { markup } = body;
     assert(
@@ -53,12 +53,20 @@ Deno.test("runPage() says first what triage says, and links it to the charts", (
     assertStringIncludes(markup, `<div id="${target}">`);
     const shown = chartsOf(body).find((chart) => `${chart.id}-figure` === target);
     assert(shown?.series.some(({ name }) => name === "logp_gap"));
-    // The verdict that no cause explains, and the words for what was not checked.
-    assertStringIncludes(markup, "a violated invariant that no known failure explains");
-    assertMatch(markup, /<b>Violated<\/b> \(1\)[\s\S]*group_mean_zero/);
+    assertMatch(markup, /A cause that is none of these: belief 0\.\d\d/);
+    // The words for what was not checked.
     assertMatch(markup, /<b>Not applicable<\/b> \(1\)[\s\S]*reference_stays_behind/);
     assertMatch(markup, /Symptoms that are not checkable[\s\S]*needs check 1/);
     assertMatch(markup, /Symptoms that are not applicable[\s\S]*needs check 9/);
+  }));
+
+Deno.test("runPage() says first where to look when no cause explains a violated invariant", () =>
+  withFolder(async (folder) => {
+    const checks = [check(4, "violated", "x")];
+    const { markup } = await pageOf(folder, { rows: HEALTHY.map(gap), checks });
+    assertMatch(markup, /First:<\/b> Unknown cause: [^<]*Look first at the advantages \(check 4\)/);
+    assertStringIncludes(markup, "a violated invariant that no known failure explains");
+    assertMatch(markup, /<b>Violated<\/b> \(1\)[\s\S]*group_mean_zero/);
   }));
 
 Deno.test("runPage() says next steps as it is told to, and calls no run healthy", () =>

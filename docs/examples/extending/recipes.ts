@@ -126,7 +126,7 @@ export const RECIPES = {
     ],
     shows: "`cli/agentrl train --bug only_winners --no-gate` trains with it.",
     then:
-      "a rule in `src/faults/triage_rules.ts` that points to it, and the check that catches it " +
+      "a rule in `src/faults/triage_check_rules.ts` that points to it, and the check that catches it " +
       "in `tests/faults/trainer_checks_test.ts`; a run in `src/faults/catalogue.ts` and a " +
       "signature, if it is to stand in the catalogue.",
   },

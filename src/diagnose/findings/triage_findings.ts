@@ -45,6 +45,20 @@ function notFiniteFinding(notFinite: readonly NotFinite[]): Finding[] {
   }];
 }
 
+/** What no cause explains, and a run that earns too little: the conclusion itself is the finding. */
+function conclusionFinding(report: TriageReport): Finding[] {
+  const { conclusion, note, evidence } = report;
+  if (conclusion !== "unknown-cause" && conclusion !== "falls-short") return [];
+  const [first] = evidence;
+  return [{
+    id: conclusion.replace("-", "_"),
+    class: conclusion === "unknown-cause" ? "suspect" : "note",
+    ...(first && { metric: first.metric, step: first.step, value: first.value }),
+    sentence: `${[...new Set(evidence.map(({ symptom }) => symptom))].join("; ")}.`,
+    next: note,
+  }];
+}
+
 /**
  * The findings about a run of whose trainer the invariants may be known.
  *
@@ -63,6 +77,7 @@ export function triageFindings(
   return [
     ...notFiniteFinding(notFinite),
     ...verdicts.filter((finding) => finding.class === "violated"),
+    ...conclusionFinding(report),
     ...report.causes.map(causeFinding),
     ...verdicts.filter((finding) => finding.class !== "violated"),
   ];

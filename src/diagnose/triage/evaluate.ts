@@ -3,27 +3,36 @@ import { ColumnCollector } from "../../core/columns.ts";
 import { at } from "../../core/element.ts";
 import type { CheckResult } from "../invariant.ts";
 import { invariantKey, INVARIANTS } from "../invariant_list.ts";
-import { type RunMetrics, type Series, STATISTICS } from "../metric_series.ts";
+import { type RunMetrics, type Series, seriesUntil, STATISTICS } from "../metric_series.ts";
 import { healthyRange, type HealthyReference } from "../reference_runs.ts";
-import type { Needs, RuleTest } from "./knowledge.ts";
+import type { RuleTest, ToldValue } from "./knowledge.ts";
 
 /** A verdict of an invariant, as a file may have it that is older than some of its parts. */
-export type RecordedCheck =
-  & Pick<CheckResult, "id" | "name" | "value" | "bound" | "verdict">
-  & Partial<Pick<CheckResult, "relation" | "boundReason" | "reason" | "lack">>;
+export interface RecordedCheck
+  extends
+    Pick<CheckResult, "id" | "name" | "value" | "bound" | "verdict">,
+    Partial<Pick<CheckResult, "relation" | "boundReason" | "reason" | "lack">> {}
+
+/** A verdict of an invariant on the batch of a later step. */
+export interface LaterCheck extends RecordedCheck {
+  /** Steps done before the batch that was checked. */
+  readonly step: number;
+}
 
 /** What tests look at. */
 export interface TestedRun {
   /** Its metrics. */
   readonly metrics: RunMetrics;
-  /** The invariants' verdicts; undefined where none were written. */
+  /** The invariants' verdicts before the first step; undefined where none were written. */
   readonly checks?: readonly RecordedCheck[] | undefined;
+  /** Their verdicts at later steps, in the order of the steps; none where left out. */
+  readonly laterChecks?: readonly LaterCheck[] | undefined;
   /** Which trainer wrote them, as src/producers names it; left out where nobody tells, as are the next two. */
   readonly producer?: string | undefined;
   /** Its algorithm, for example `grpo`. */
   readonly algorithm?: string | undefined;
-  /** Its settings by name, for example `{ stepsPerUpdate: 2, klCoef: 0 }`. */
-  readonly settings?: Readonly<Record<string, number>> | undefined;
+  /** Its settings by name, for example `{ stepsPerUpdate: 2, aggregation: "token_mean" }`. */
+  readonly settings?: Readonly<Record<string, ToldValue>> | undefined;
 }
 
 /** What a test saw. */
@@ -60,6 +69,14 @@ type TestResult =
   | { readonly state: "fires" | "quiet"; readonly evidence: Omit<Evidence, "symptom"> }
   | ({ readonly state: "unchecked" } & Missing);
 
+/** The healthy runs that bounds refer to. */
+export interface Compared {
+  /** Empty where there are none, or none that are like the run. */
+  readonly reference: HealthyReference;
+  /** What the run would have to be to be held against the healthy ones that there are; empty where it is. */
+  readonly unmet: readonly string[];
+}
+
 /** What several tests say together. */
 export interface TestsResult {
   readonly fires: boolean;
@@ -76,18 +93,18 @@ export function checkName(key: string): string {
   return `check ${INVARIANTS.find((invariant) => invariant.key === key)?.id ?? key}`;
 }
 
-/** The verdict of an invariant; undefined where it was not written. */
+/** The verdict of an invariant before the first step; undefined where it was not written. */
 export function verdictOn(key: string, { checks = [] }: TestedRun): RecordedCheck | undefined {
   return checks.find(({ id }) => invariantKey(id) === key);
 }
 
 /** A verdict as evidence. */
-export function checkEvidence(check: RecordedCheck): Omit<Evidence, "symptom"> {
+export function checkEvidence(check: RecordedCheck | LaterCheck): Omit<Evidence, "symptom"> {
   const { id, name, value, bound, verdict, relation = "", boundReason = "" } = check;
   return {
     metric: `check ${id}: ${name}`,
     statistic: verdict,
-    step: 0,
+    step: "step" in check ? check.step : 0,
     value,
     relation,
     bound,
@@ -95,9 +112,25 @@ export function checkEvidence(check: RecordedCheck): Omit<Evidence, "symptom"> {
   };
 }
 
+/** Every violated invariant, where it was seen first. */
+export function violatedChecks(
+  { checks = [], laterChecks = [] }: TestedRun,
+): (RecordedCheck | LaterCheck)[] {
+  const violated = [...checks, ...laterChecks].filter(({ verdict }) => verdict === "violated");
+  return violated.filter(({ id }, i) => violated.findIndex((other) => other.id === id) === i);
+}
+
+/** What an invariant said: at later steps that it is violated as soon as it is so once. */
+function verdictFor({ check, isLater }: CheckTest, run: TestedRun): RecordedCheck | undefined {
+  if (!isLater) return verdictOn(check, run);
+  const later = (run.laterChecks ?? []).filter(({ id }) => invariantKey(id) === check);
+  return later.find(({ verdict }) => verdict === "violated") ?? later.at(-1);
+}
+
 function makeCheckTest(test: CheckTest, run: TestedRun): TestResult {
-  const found = verdictOn(test.check, run);
-  const need = checkName(test.check);
+  const found = verdictFor(test, run);
+  const name = checkName(test.check);
+  const need = test.isLater ? `${name} at later steps (checkEvery)` : name;
   if (!found) return { state: "unchecked", verdict: "not-checkable", need };
   const { verdict } = found;
   if (verdict === "not-applicable" || verdict === "not-checkable") {
@@ -131,35 +164,59 @@ export function metricName({ metric, per }: MetricTest): string {
   return per === undefined ? metric : `${metric}/${per}`;
 }
 
-function makeMetricTest(
-  test: MetricTest,
-  run: TestedRun,
-  { reference }: { readonly reference: HealthyReference },
-): TestResult {
-  const { metric, statistic, relation, bound: { from }, bound: held } = test;
+/** What a bound refers to of healthy runs, over the steps that both they and the run have. */
+function healthyBound(test: MetricTest, run: TestedRun, { reference, unmet }: Compared) {
+  const { metric, statistic } = test;
+  const name = metricName(test);
+  if (unmet.length > 0) {
+    return { verdict: "not-applicable", need: `healthy runs like it for ${name}` } as const;
+  }
+  const { lastStep } = run.metrics;
+  const range = healthyRange(reference, { metric, statistic, lastStep });
+  if (range) return range;
+  const need = `a healthy run's ${statistic} of ${name} over so many steps`;
+  return { verdict: "not-checkable", need } as const;
+}
+
+/** The run's series over the steps that the bound speaks of. */
+function comparedSeries(
+  { bound }: MetricTest,
+  series: Series,
+  { reference }: Compared,
+): Series {
+  if ("value" in bound || reference.length === 0) return series;
+  const lastStep = Math.max(...reference.map((healthy) => healthy.lastStep));
+  return seriesUntil(series, lastStep) ?? series;
+}
+
+function makeMetricTest(test: MetricTest, run: TestedRun, compared: Compared): TestResult {
+  const { statistic, relation, bound: held } = test;
   const name = metricName(test);
   const series = seriesOf(test, run);
   if (!series) return { state: "unchecked", verdict: "not-checkable", need: name };
-  const found = STATISTICS[statistic](series);
+  const found = STATISTICS[statistic](comparedSeries(test, series, compared));
   if (!found) {
     const need = `more steps for the ${statistic} of ${name}`;
     return { state: "unchecked", verdict: "not-checkable", need };
   }
-  const { lastStep } = run.metrics;
-  const range = "value" in held
-    ? { low: held.value, high: held.value }
-    : healthyRange(reference, { metric, statistic, lastStep });
-  if (!range) {
-    const need = `a healthy run's ${statistic} of ${name} over so many steps`;
-    return { state: "unchecked", verdict: "not-checkable", need };
+  let bound: number;
+  if ("value" in held) bound = held.value;
+  else {
+    const range = healthyBound(test, run, compared);
+    if ("need" in range) return { state: "unchecked", ...range };
+    bound = range[held.healthy] * held.times;
   }
-  const bound = "value" in held ? held.value : range[held.healthy] * held.times;
   const { value, step } = found;
   const fires = relation === "<=" ? value <= bound : value >= bound;
   return {
     state: fires ? "fires" : "quiet",
-    evidence: { metric: name, statistic, step, value, relation, bound, boundFrom: from },
+    evidence: { metric: name, statistic, step, value, relation, bound, boundFrom: held.from },
   };
+}
+
+/** True where one of the tests holds the run against healthy ones. */
+export function comparesWithHealthy(tests: readonly RuleTest[]): boolean {
+  return tests.some((test) => !("check" in test) && "healthy" in test.bound);
 }
 
 /**
@@ -167,15 +224,15 @@ function makeMetricTest(
  *
  * @param tests The tests.
  * @param run The run.
- * @param options.reference The healthy runs that bounds refer to.
+ * @param compared The healthy runs that bounds refer to.
  */
 export function makeTests(
   tests: readonly RuleTest[],
   run: TestedRun,
-  options: { readonly reference: HealthyReference },
+  compared: Compared,
 ): TestsResult {
   const results = tests.map((test) =>
-    "check" in test ? makeCheckTest(test, run) : makeMetricTest(test, run, options)
+    "check" in test ? makeCheckTest(test, run) : makeMetricTest(test, run, compared)
   );
   const evidence = results.flatMap((result) =>
     result.state === "unchecked" ? [] : [result.evidence]
@@ -187,23 +244,4 @@ export function makeTests(
     missing: isQuiet ? [] : missing.map(({ verdict, need }) => ({ verdict, need })),
     evidence,
   };
-}
-
-/**
- * What a run is told to be otherwise than a rule needs it.
- *
- * @returns The needs that are not met, in words; empty where all are, or nobody tells.
- */
-export function unmetNeeds(needs: Needs | undefined, run: TestedRun): string[] {
-  const { producers, algorithms, settings = [] } = needs ?? {};
-  const isOutside = (allowed: readonly string[] | undefined, told: string | undefined) =>
-    allowed !== undefined && told !== undefined && !allowed.includes(told);
-  return [
-    ...(isOutside(producers, run.producer) ? [`a run of ${producers?.join(" or ")}`] : []),
-    ...(isOutside(algorithms, run.algorithm) ? [`the algorithm ${algorithms?.join(" or ")}`] : []),
-    ...settings.flatMap(({ setting, above, words }) => {
-      const told = run.settings?.[setting];
-      return told === undefined || told > above ? [] : [words];
-    }),
-  ];
 }

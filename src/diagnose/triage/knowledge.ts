@@ -12,7 +12,12 @@ export type Bound =
 /** One test; it fires, stays quiet, or cannot be made. */
 export type RuleTest<Metric extends string = string> =
   /** The verdict of an invariant, by its key (src/diagnose/invariant_list.ts). */
-  | { readonly check: string; readonly verdict: "violated" | "holds" }
+  | {
+    readonly check: string;
+    readonly verdict: "violated" | "holds";
+    /** Of a later step of the run (later_checks.jsonl), any of them; left out: before the first step. */
+    readonly isLater?: true;
+  }
   | {
     readonly metric: Metric;
     /** Each value is divided by that of this metric in the same step. */
@@ -25,25 +30,36 @@ export type RuleTest<Metric extends string = string> =
 /** The four steps of the procedure, cheapest and most decisive first. */
 export const TIERS = ["invariant", "consistency", "reference", "outcome"] as const;
 
-/** What a run must be for a symptom to mean something. What is not told of a run is taken to be so. */
+/**
+ * What a run must be for a symptom to mean something. What nobody tells of a run is taken to be so, and what follows from
+ * it is believed less.
+ */
 export interface Needs {
   /** Trainers whose runs it speaks of, by their ids; left out: any. */
   readonly producers?: readonly string[];
   /** Algorithms that it speaks of; left out: any. */
   readonly algorithms?: readonly string[];
-  /** Settings that must be above a number. */
+  /** Settings that must have certain values. */
   readonly settings?: readonly SettingNeed[];
 }
 
-/** A setting that must be above a number. */
-export interface SettingNeed {
-  /** Its name in `TestedRun.settings`. */
-  readonly setting: string;
-  /** The number that it must exceed. */
-  readonly above: number;
-  /** The need in words, for example `more than one optimizer step a batch`. */
-  readonly words: string;
-}
+/** A value of a setting. */
+export type ToldValue = number | string;
+
+/** A setting that must have a certain value. */
+export type SettingNeed =
+  & {
+    /** Its name in `TestedRun.settings`. */
+    readonly setting: string;
+    /** The need in words, for example `more than one optimizer step a batch`. */
+    readonly words: string;
+  }
+  & (
+    /** The number that it must exceed. */
+    | { readonly above: number }
+    /** What it must be. */
+    | { readonly is: ToldValue }
+  );
 
 /** A rule. */
 export interface TriageRule<Cause extends string = string, Metric extends string = string> {
@@ -59,8 +75,19 @@ export interface TriageRule<Cause extends string = string, Metric extends string
   readonly asks?: string;
   /** The symptom means nothing where all of these fire. */
   readonly unless?: readonly RuleTest<Metric>[];
-  /** What can cause it, with the share of belief that this rule alone gives it, 0 to 1. */
+  /**
+   * What can cause it, with how much the symptom alone makes it believed, 0 to 1. What they leave open of 1 is the belief that
+   * the cause is none of them; none at all: no failure that is known shows itself so.
+   */
   readonly causes: Readonly<Partial<Record<Cause, number>>>;
+}
+
+/** An invariant whose holding rules a cause out, where the run is so that it looks at what the cause changes. */
+export interface Clearing {
+  /** Its key. */
+  readonly check: string;
+  /** What a run must be told to be; one of which it is not told is not cleared. */
+  readonly where: Needs;
 }
 
 /** What is known of a cause. */
@@ -69,18 +96,20 @@ export interface CauseRecord {
   readonly summary: string;
   /** `code`: the trainer is wrong. `configuration`: the code is right and the setting is not. */
   readonly kind: "code" | "configuration";
-  /** Keys of invariants each of which rules it out by holding: no trainer with the cause can pass them. */
-  readonly ruledOutBy: readonly string[];
+  /** Invariants, by their keys, each of which rules it out by holding: no trainer with the cause can pass them. */
+  readonly ruledOutBy: readonly (string | Clearing)[];
+  /** Keys of further invariants whose violation it explains. */
+  readonly explains?: readonly string[];
+  /** What a run must be for it to be there; left out: it can be in any. */
+  readonly needs?: Needs;
   /** What to do about it. */
   readonly advice: Advice;
 }
 
-/** What speaks for bad luck once nothing fired. */
-export interface Luck<Metric extends string = string> {
+/** What shows that a run has earned too little, where no rule says why. */
+export interface Shortfall<Metric extends string = string> {
   /** What it looks like, in words. */
   readonly symptom: string;
-  /** As of a rule. */
-  readonly needs?: Needs;
   /** All of them must fire. */
   readonly tests: readonly RuleTest<Metric>[];
   /** What is concluded then: one or two sentences. */
@@ -93,8 +122,12 @@ export interface TriageKnowledge {
   readonly rules: readonly TriageRule[];
   /** Every cause that a rule names. */
   readonly causes: Readonly<Record<string, CauseRecord>>;
-  /** Left out: a run cannot be unlucky. */
-  readonly luck?: Luck;
+  /** Left out: no run has earned too little. */
+  readonly shortfall?: Shortfall;
+  /** What each invariant tests, by its key, as a noun: where to look when no cause explains that it is violated. */
+  readonly areas?: Readonly<Record<string, string>>;
   /** The healthy runs that bounds refer to; empty: such tests cannot be made. */
   readonly reference: HealthyReference;
+  /** What a run must be to be held against them; left out: any can be. */
+  readonly referenceNeeds?: Needs;
 }

@@ -2,16 +2,21 @@
 import {
   checkEvidence,
   checkName,
+  type Compared,
+  comparesWithHealthy,
   type Evidence,
   makeTests,
   type RecordedCheck,
   type TestedRun,
   type Unchecked,
-  unmetNeeds,
   verdictOn,
 } from "./evaluate.ts";
-import { type CauseRecord, TIERS, type TriageKnowledge, type TriageRule } from "./knowledge.ts";
-import { type NextStep, nextStep } from "./next_step.ts";
+import { TIERS, type TriageKnowledge } from "./knowledge.ts";
+import { invariantKey } from "../invariant_list.ts";
+import { judgeNeeds } from "./needs.ts";
+import { type Cause, type FiredRule, rankCauses } from "./rank.ts";
+
+export type { Cause };
 
 /** A number of a run that was NaN or infinite. */
 export interface NotFinite {
@@ -29,18 +34,6 @@ export interface TriageInput extends TestedRun {
   readonly runFolder?: string | undefined;
 }
 
-/** A suspect with what speaks for it. */
-export interface Cause {
-  /** Its name in the knowledge. */
-  readonly fault: string;
-  /** Belief, 0 to 1: 1 − Π(1 − share that each symptom gives it). */
-  readonly score: number;
-  /** The tests that fired. */
-  readonly evidence: readonly Evidence[];
-  /** What to do next. */
-  readonly next: NextStep;
-}
-
 /** A symptom that could not be looked for. */
 export interface UncheckedSymptom {
   /** Whose fault it is: the record's or the setting's. */
@@ -54,90 +47,32 @@ export interface UncheckedSymptom {
 /** What triage says. */
 export interface TriageReport {
   /**
-   * `not-finite`: the run's numbers overflowed; causes are of the steps before. `fault`: there are suspects.
-   * `unknown-cause`: an invariant is violated, and no failure that is known explains it. `unexplained`: symptoms were
-   * seen, and the invariants rule out every failure that is known to cause them.
+   * `not-finite`: the run's numbers overflowed; causes are of the steps before. `fault`: there are suspects, and a violated
+   * invariant, where there is one, is what one of them would show. `unknown-cause`: an invariant is violated, or symptoms were
+   * seen, and no failure that is known explains them. `falls-short`: no rule says why the run earns so little.
    */
   readonly conclusion:
     | "not-finite"
     | "fault"
     | "unknown-cause"
-    | "unlucky"
-    | "unexplained"
+    | "falls-short"
     | "nothing-fired";
-  /** One sentence about it. */
+  /** One or two sentences about it. */
   readonly note: string;
   /** Likeliest first; empty where no failure is suspected. */
   readonly causes: readonly Cause[];
+  /** Belief that the cause of what was seen is none of `causes`, 0 to 1: 1 minus theirs; 0 where nothing was seen. */
+  readonly unknown: number;
+  /** What the run would have to be to be held against the healthy runs, in words; empty where it is held against them. */
+  readonly notCompared: readonly string[];
   /** Symptoms that could not be looked for. */
   readonly unchecked: readonly UncheckedSymptom[];
   /**
-   * What is to be said besides the causes: numbers that are not finite, violated invariants that no cause explains, and
-   * what a conclusion without causes rests on (the symptoms, or the signs of bad luck).
+   * What is to be said besides the causes: numbers that are not finite, violated invariants that no cause explains, symptoms
+   * without a cause, and what shows that the run has earned too little.
    */
   readonly evidence: readonly Evidence[];
 }
-
-/** True where an invariant that the cause cannot pass holds. */
-function isRuledOut({ ruledOutBy }: CauseRecord, run: TestedRun): boolean {
-  return ruledOutBy.some((key) => verdictOn(key, run)?.verdict === "holds");
-}
-
-/** Beliefs from independent symptoms: what all of them leave open together is the product of what each leaves open. */
-function joinBeliefs(shares: readonly number[]): number {
-  return 1 - shares.reduce((open, share) => open * (1 - share), 1);
-}
-
-interface Fired {
-  readonly rule: TriageRule;
-  readonly evidence: readonly Evidence[];
-}
-
-function recordOf(fault: string, { causes }: TriageKnowledge): CauseRecord {
-  const record = Object.hasOwn(causes, fault) ? causes[fault] : undefined;
-  if (record) return record;
-  throw new RangeError(`A rule names the cause ${fault}, of which the knowledge has no record`);
-}
-
-function rankCauses(
-  fired: readonly Fired[],
-  input: TriageInput,
-  { knowledge }: { readonly knowledge: TriageKnowledge },
-): Cause[] {
-  const { runFolder, metrics: { lastStep } } = input;
-  const run = runFolder === undefined ? undefined : { folder: runFolder, steps: lastStep + 1 };
-  const names = [...new Set(fired.flatMap(({ rule }) => Object.keys(rule.causes)))];
-  const causes = names.flatMap((fault): Cause[] => {
-    const record = recordOf(fault, knowledge);
-    if (isRuledOut(record, input)) return [];
-    const speaking = fired.filter(({ rule }) => rule.causes[fault] !== undefined);
-    return [{
-      fault,
-      score: joinBeliefs(speaking.map(({ rule }) => rule.causes[fault] ?? 0)),
-      evidence: speaking.flatMap(({ evidence }) => evidence),
-      next: nextStep(record.advice, { fault, kind: record.kind, run }),
-    }];
-  });
-  // Among equals the one whose symptom was cheaper to see stays first: sorting is stable, and the rules are in that order.
-  return causes.sort((a, b) => b.score - a.score);
-}
-
-const NOTES = {
-  "not-finite":
-    "The numbers of the run overflowed. Causes, where there are any, are of the steps before; else look at " +
-    "that step's own batch and at the learning rate.",
-  fault: "Likeliest cause first. Fix what invariants and consistency metrics name before tuning: " +
-    "their faults imitate the symptoms below them.",
-  "unknown-cause":
-    "Unknown cause: an invariant is violated before any training, so the trainer is wrong, but no failure that " +
-    "is known here explains it. Look at what the check measures before anything else.",
-  unexplained:
-    "Symptoms without a suspect: the invariants hold, and so rule out every failure that is known to " +
-    "cause them. Another setup than the reference's can show them, too.",
-  "nothing-fired":
-    "No rule fired. That is not the same as healthy: it says only that none of the symptoms listed " +
-    "here was measured.",
-} as const satisfies Record<Exclude<TriageReport["conclusion"], "unlucky">, string>;
 
 /** True where an invariant has nothing to compare, whatever the batch. Files of earlier versions do not tell the two apart. */
 function isBesideTheSetting(key: string, run: TestedRun): boolean {
@@ -145,31 +80,42 @@ function isBesideTheSetting(key: string, run: TestedRun): boolean {
   return verdict === "not-applicable" && lack === "setting";
 }
 
-function evaluateRules(input: TriageInput, { rules, reference }: TriageKnowledge) {
-  const fired: Fired[] = [];
+/** The healthy runs, where the run is like them. */
+function comparedWith(input: TriageInput, knowledge: TriageKnowledge) {
+  const { unmet, untold } = judgeNeeds(knowledge.referenceNeeds, input);
+  const reference = unmet.length > 0 ? [] : knowledge.reference;
+  return { compared: { reference, unmet } satisfies Compared, isTold: untold.length === 0 };
+}
+
+function evaluateRules(
+  input: TriageInput,
+  { rules }: TriageKnowledge,
+  { compared, isTold: isReferenceTold }: ReturnType<typeof comparedWith>,
+) {
+  const fired: FiredRule[] = [];
   const unchecked: UncheckedSymptom[] = [];
-  for (const tier of TIERS) {
-    for (const rule of rules.filter((candidate) => candidate.tier === tier)) {
-      const { symptom, asks, tests, unless } = rule;
-      const unmet = unmetNeeds(rule.needs, input);
-      if (asks !== undefined && unmet.length === 0 && isBesideTheSetting(asks, input)) {
-        unmet.push(checkName(asks));
-      }
-      if (unmet.length > 0) {
-        unchecked.push({ verdict: "not-applicable", symptom, needs: unmet });
-        continue;
-      }
-      if (unless && makeTests(unless, input, { reference }).fires) continue;
-      const { fires, missing, evidence } = makeTests(tests, input, { reference });
-      if (fires) fired.push({ rule, evidence: evidence.map((e) => ({ ...e, symptom })) });
-      if (missing.length > 0) {
-        const isBeside = missing.some(({ verdict }) => verdict === "not-applicable");
-        unchecked.push({
-          verdict: isBeside ? "not-applicable" : "not-checkable",
-          symptom,
-          needs: missing.map(({ need }) => need),
-        });
-      }
+  for (const rule of TIERS.flatMap((tier) => rules.filter((one) => one.tier === tier))) {
+    const { symptom, asks, tests, unless } = rule;
+    const { unmet, untold } = judgeNeeds(rule.needs, input);
+    const needs = [...unmet];
+    if (asks !== undefined && isBesideTheSetting(asks, input)) needs.push(checkName(asks));
+    if (needs.length > 0) {
+      unchecked.push({ verdict: "not-applicable", symptom, needs });
+      continue;
+    }
+    if (unless && makeTests(unless, input, compared).fires) continue;
+    const { fires, missing, evidence } = makeTests(tests, input, compared);
+    if (fires) {
+      const isTold = untold.length === 0 && (isReferenceTold || !comparesWithHealthy(tests));
+      fired.push({ rule, evidence: evidence.map((e) => ({ ...e, symptom })), isTold });
+    }
+    if (missing.length > 0) {
+      const isBeside = missing.some(({ verdict }) => verdict === "not-applicable");
+      unchecked.push({
+        verdict: isBeside ? "not-applicable" : "not-checkable",
+        symptom,
+        needs: missing.map(({ need }) => need),
+      });
     }
   }
   return { fired, unchecked };
@@ -192,6 +138,13 @@ function notFiniteEvidence({ notFinite = [] }: TriageInput): Evidence[] {
   }));
 }
 
+const UNEXPLAINED_CHECK = "a violated invariant that no known failure explains";
+
+/** What tells two pieces of evidence apart. */
+function evidenceKey({ metric, statistic, step }: Evidence): string {
+  return `${metric}\n${statistic}\n${step}`;
+}
+
 /** Which numbers overflowed first, as a sentence. */
 function overflow(notFinite: readonly Evidence[]): string {
   const step = Math.min(...notFinite.map((evidence) => evidence.step));
@@ -199,25 +152,33 @@ function overflow(notFinite: readonly Evidence[]): string {
   return `NaN or infinity in step ${step}: ${names.join(", ")}.`;
 }
 
-/** Violated invariants that speak for none of the causes. */
-function unexplainedChecks(causes: readonly Cause[], checks: readonly RecordedCheck[]): Evidence[] {
-  const explained = new Set(causes.flatMap(({ evidence }) => evidence.map(({ metric }) => metric)));
-  return checks.filter(({ verdict }) => verdict === "violated").map(checkEvidence)
-    .filter(({ metric }) => !explained.has(metric))
-    .map((evidence) => ({
-      ...evidence,
-      symptom: "a violated invariant that no known failure explains",
-    }));
+/** Where to look: what the violated invariants test. */
+function areasOf(violated: readonly RecordedCheck[], { areas = {} }: TriageKnowledge): string {
+  const words = violated.flatMap(({ id }) => {
+    const key = invariantKey(id);
+    return Object.hasOwn(areas, key) ? [`${areas[key]} (check ${id})`] : [];
+  });
+  return words.length === 0 ? "what the check measures" : words.join(", ");
 }
 
-/** The signs of bad luck; undefined where there are none, or luck cannot be judged. */
-function luckEvidence(
-  input: TriageInput,
-  { luck, reference }: TriageKnowledge,
-): Evidence[] | undefined {
-  if (!luck || unmetNeeds(luck.needs, input).length > 0) return undefined;
-  const { fires, evidence } = makeTests(luck.tests, input, { reference });
-  return fires ? evidence.map((e) => ({ ...e, symptom: luck.symptom })) : undefined;
+const FAULT_NOTE =
+  "Likeliest cause first. Fix what invariants and consistency metrics name before tuning: " +
+  "their faults imitate the symptoms below them.";
+
+const NOTHING_FIRED =
+  "No rule fired. That is not the same as healthy: it says only that none of the symptoms listed " +
+  "here was measured.";
+
+const UNKNOWN_SYMPTOMS =
+  "Unknown cause: these symptoms were seen, and what is known of the run rules out every failure that is known to cause " +
+  "them. A failure that is not known here shows itself so, and so can a setting that no healthy run here has.";
+
+/** What the numbers that overflowed say. */
+function notFiniteNote(notFinite: readonly Evidence[]): string {
+  return `${
+    overflow(notFinite)
+  } Causes, where there are any, are of the steps before; else look at that step's own batch ` +
+    "and at the learning rate.";
 }
 
 /**
@@ -237,28 +198,45 @@ function luckEvidence(
  * ```
  */
 export function triage(input: TriageInput, knowledge: TriageKnowledge): TriageReport {
-  const { fired, unchecked } = evaluateRules(input, knowledge);
-  const causes = rankCauses(fired, input, { knowledge });
+  const comparison = comparedWith(input, knowledge);
+  const { compared } = comparison;
+  const { fired, unchecked } = evaluateRules(input, knowledge, comparison);
+  const { causes, unknown, unexplained } = rankCauses(fired, input, knowledge);
   const notFinite = notFiniteEvidence(input);
-  const broken = unexplainedChecks(causes, input.checks ?? []);
+  const broken = unexplained.map((check) => ({
+    ...checkEvidence(check),
+    symptom: UNEXPLAINED_CHECK,
+  }));
+  const named = new Set(causes.flatMap(({ evidence }) => evidence.map(evidenceKey)));
+  const shown = new Set([...named, ...broken.map(evidenceKey)]);
+  const symptoms = fired.flatMap(({ evidence }) => evidence)
+    .filter((evidence) => !shown.has(evidenceKey(evidence)));
+  const seen = [...notFinite, ...broken, ...symptoms];
   const conclude = (
     conclusion: TriageReport["conclusion"],
-    evidence: readonly Evidence[] = [],
+    note: string,
+    evidence: readonly Evidence[] = seen,
   ): TriageReport => ({
     conclusion,
-    note: conclusion === "unlucky"
-      ? knowledge.luck?.note ?? ""
-      : `${conclusion === "not-finite" ? `${overflow(notFinite)} ` : ""}${NOTES[conclusion]}`,
+    note,
     causes,
+    unknown: evidence.length + causes.length > 0 && conclusion !== "falls-short" ? unknown : 0,
+    notCompared: compared.unmet,
     unchecked,
-    evidence: [...notFinite, ...broken, ...evidence],
+    evidence,
   });
-  const symptoms = fired.flatMap(({ evidence }) => evidence)
-    .filter(({ metric }) => !broken.some((check) => check.metric === metric));
-  if (notFinite.length > 0) return conclude("not-finite", causes.length > 0 ? [] : symptoms);
-  if (causes.length > 0) return conclude("fault");
-  if (broken.length > 0) return conclude("unknown-cause", symptoms);
-  const luck = luckEvidence(input, knowledge);
-  if (luck) return conclude("unlucky", luck);
-  return fired.length === 0 ? conclude("nothing-fired") : conclude("unexplained", symptoms);
+  if (notFinite.length > 0) return conclude("not-finite", notFiniteNote(notFinite));
+  if (broken.length > 0) {
+    const note =
+      "Unknown cause: an invariant is violated, so the trainer is wrong, and no failure that is known here " +
+      `explains all that is violated. Look first at ${areasOf(unexplained, knowledge)}.`;
+    return conclude("unknown-cause", note);
+  }
+  if (causes.length > 0) return conclude("fault", FAULT_NOTE);
+  if (symptoms.length > 0) return conclude("unknown-cause", UNKNOWN_SYMPTOMS);
+  const { shortfall } = knowledge;
+  const short = shortfall && makeTests(shortfall.tests, input, compared);
+  if (!short?.fires) return conclude("nothing-fired", NOTHING_FIRED);
+  const evidence = short.evidence.map((e) => ({ ...e, symptom: shortfall?.symptom ?? "" }));
+  return conclude("falls-short", shortfall?.note ?? "", evidence);
 }

@@ -1,0 +1,93 @@
+/** Triage by the verdicts of the invariants: the cheapest symptoms, and the ones that say most. */
+import type { TriageRule } from "../diagnose/triage/knowledge.ts";
+import type { MetricName } from "../rl/metrics.ts";
+import type { FaultName } from "./faults.ts";
+import { PATTERN, POSSIBLE, STAGE } from "./triage_beliefs.ts";
+import { holds, violated, violatedLater } from "./triage_vocabulary.ts";
+
+/**
+ * Rules about invariants. A violated one that no rule names is listed all the same, with what it tests; so a rule is worth its
+ * place only where the verdicts point to one fault of the catalogue.
+ */
+export const CHECK_RULES: readonly TriageRule<FaultName, MetricName>[] = [
+  {
+    tier: "invariant",
+    symptom: "the mask strays onto tokens that nobody sampled",
+    tests: [violated("policy_mask"), violated("sampler_is_trainer")],
+    causes: { mask_shift: PATTERN },
+  },
+  {
+    tier: "invariant",
+    symptom: "the mask leaves out tokens of the policy",
+    tests: [violated("policy_mask"), holds("sampler_is_trainer")],
+    causes: { mask_end_call: STAGE, mask_shift: POSSIBLE },
+  },
+  {
+    tier: "invariant",
+    symptom: "the sampler's log-probs are not the trainer's, and they serve as the old ones",
+    tests: [
+      holds("policy_mask"),
+      violated("sampler_is_trainer"),
+      violated("ratio_one_before_step"),
+    ],
+    causes: { sampler_temp: PATTERN, sampler_logp_temp: POSSIBLE },
+  },
+  {
+    tier: "invariant",
+    symptom: "the sampler's record is not the trainer's log-prob, and the ratio is right",
+    tests: [holds("policy_mask"), violated("sampler_is_trainer"), holds("ratio_one_before_step")],
+    causes: { sampler_logp_temp: STAGE, sampler_temp: POSSIBLE },
+  },
+  {
+    tier: "invariant",
+    symptom: "the gradient depends on how the batch is cut, and the loss on padding",
+    tests: [
+      holds("policy_mask"),
+      violated("padding_invariant"),
+      violated("accumulated_is_one_pass"),
+    ],
+    causes: { denominator: PATTERN, accum_local: POSSIBLE },
+  },
+  {
+    tier: "invariant",
+    symptom: "the gradient depends on how the batch is cut",
+    tests: [holds("padding_invariant"), violated("accumulated_is_one_pass")],
+    causes: { accum_local: STAGE, denominator: POSSIBLE },
+  },
+  {
+    tier: "invariant",
+    symptom: "the ratio stays 1 within an update",
+    tests: [violated("old_logp_frozen")],
+    causes: { stale_old_logp: STAGE },
+  },
+  {
+    tier: "invariant",
+    symptom: "an update makes good episodes less likely",
+    tests: [violated("update_follows_advantage")],
+    causes: { sign_flip: STAGE, group_shuffle: POSSIBLE },
+  },
+  {
+    tier: "invariant",
+    symptom: "the reference follows the policy",
+    tests: [violated("reference_stays_behind")],
+    causes: { ref_is_policy: STAGE },
+  },
+  {
+    tier: "invariant",
+    symptom: "without a signal, an update still moves the weights",
+    tests: [violated("no_signal_no_change")],
+    causes: { entropy_sign: STAGE },
+  },
+  {
+    tier: "invariant",
+    symptom: "episodes are compared with those of other problems",
+    tests: [violated("own_group_advantages")],
+    causes: { group_shuffle: STAGE },
+  },
+  {
+    tier: "invariant",
+    symptom: "sampler and trainer agree before the first step and disagree at a later one",
+    tests: [holds("sampler_is_trainer"), violatedLater("sampler_is_trainer")],
+    causes: { stale_sampler: STAGE },
+  },
+];
