@@ -1,6 +1,6 @@
 /** Findings for a terminal: the source, the one thing to do first, then class by class; what others wrote is spelled out. */
 import { escapeControls } from "../src/core/sentence.ts";
-import { wrapText } from "../src/core/wrap_text.ts";
+import { type WrapOptions, wrapText } from "../src/core/wrap_text.ts";
 import type { FindingClass, SaidFinding } from "../src/diagnose/finding.ts";
 import { say } from "../src/diagnose/findings/curve.ts";
 import { firstToAct } from "../src/diagnose/findings/order.ts";
@@ -20,8 +20,8 @@ function styled(text: string, style: Style, { hasColours }: Layout): string {
   return hasColours ? inStyle(text, style) : text;
 }
 
-/** Breaks a text at its spaces, whatever others wrote in it. @param options.indent Spaces before each line. */
-function wrap(text: string, options: { columns: number; indent: number }): string[] {
+/** Breaks a text at its spaces, whatever others wrote in it. */
+function wrap(text: string, options: WrapOptions): string[] {
   return wrapText(escapeControls(text), options);
 }
 
@@ -62,9 +62,9 @@ function describeFinding(
   const { columns, all } = layout;
   const body = { columns, indent: 4 };
   const isGrave = finding.class === "violated" || finding.class === "suspect";
-  const [first, ...rest] = wrap(`${id}  ${sentence}`, { columns, indent: 2 });
+  const [first, ...rest] = wrap(`${id}  ${sentence}`, { columns, indent: 2, hanging: 4 });
   const head = `  ${styled(id, "bold", layout)}${first.slice(2 + id.length)}`;
-  const lines = [head, ...rest.map((line) => `  ${line}`)];
+  const lines = [head, ...rest];
   const isBounded = isGrave || (all && finding.class === "note");
   if (isBounded && boundFrom !== undefined) {
     const number = bound === undefined ? "" : `bound ${say(bound)}: `;

@@ -1,9 +1,10 @@
 /** A watchdog over a growing log: reads it again when it has grown, and says each finding once, when it first holds. */
 import { UserError } from "../src/core/errors.ts";
 import { oneSentence } from "../src/core/sentence.ts";
+import { wrapText } from "../src/core/wrap_text.ts";
 import type { FindingClass, SaidFinding } from "../src/diagnose/finding.ts";
 import { infoOf } from "../src/files/paths.ts";
-import { remark, writeText } from "../src/files/terminal.ts";
+import { remark, terminalColumns, writeText } from "../src/files/terminal.ts";
 import type { Outcome } from "./command.ts";
 import { findingLine } from "./findings_text.ts";
 import { say } from "./words.ts";
@@ -60,6 +61,12 @@ const NO_NEWS: ReadonlySet<FindingClass> = new Set(["holds", "not-checkable", "n
 const isNews = ({ class: kind, id }: SaidFinding) =>
   !NO_NEWS.has(kind) && id !== "too_little" && id !== "ended_early";
 
+/** A line as it is for programs, and wrapped on a terminal. */
+function shownLine(line: string): string {
+  if (!Deno.stdout.isTerminal()) return line;
+  return wrapText(line, { columns: terminalColumns(), hanging: 4 }).join("\n");
+}
+
 /**
  * Watches a log.
  *
@@ -91,7 +98,7 @@ export async function followLog({ path, until, json, judge }: FollowOptions): Pr
           );
           for (const finding of fresh) {
             said.add(`${finding.id} ${finding.key} ${finding.class}`);
-            if (!json) writeText(Deno.stdout, `${findingLine(finding)}\n`);
+            if (!json) writeText(Deno.stdout, `${shownLine(findingLine(finding))}\n`);
           }
           const end = judged.findings.find((finding) => isEnd(finding, until));
           if (end) return { document, text: `Ended: ${end.id} is ${end.class}.`, exitCode: 3 };

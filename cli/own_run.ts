@@ -1,30 +1,40 @@
 /** What triage says of a run of ours, for a terminal and as a document. */
 import { withDigits } from "../src/core/digits.ts";
+import { wrapText } from "../src/core/wrap_text.ts";
 import { sayFinding, speakAgainst } from "../src/diagnose/finding.ts";
 import type { Evidence, Unchecked } from "../src/diagnose/triage/evaluate.ts";
 import type { Cause, TriageReport } from "../src/diagnose/triage/triage.ts";
+import { terminalColumns } from "../src/files/terminal.ts";
 import { HEALTHY_RUNS } from "../src/faults/healthy_reference.ts";
 import { triageRun } from "../src/run/triage_run.ts";
 import type { Outcome } from "./command.ts";
 import { formatTable } from "./flags.ts";
 import { COMMAND_WORDS, nextCommand } from "./next_command.ts";
 
+/** A text in the terminal's columns, behind blanks. */
+function wrapped(text: string, indent: number): string[] {
+  return wrapText(text, { columns: terminalColumns(), indent, hanging: indent + 2 });
+}
+
 function describeEvidence(evidence: Evidence): string[] {
   const { metric, statistic, step, value, relation, bound, boundFrom } = evidence;
   const number = (n: number | null) => n === null ? "no number" : withDigits(n, 4);
   return [
-    bound === null
-      ? `       ${metric} is ${statistic} in step ${step}`
-      : `       ${metric} (${statistic}, step ${step}) is ${number(value)}; ` +
-        `bound ${relation} ${number(bound)}`,
-    ...(boundFrom === "" ? [] : [`         (${boundFrom})`]),
+    ...wrapped(
+      bound === null
+        ? `${metric} is ${statistic} in step ${step}`
+        : `${metric} (${statistic}, step ${step}) is ${number(value)}; ` +
+          `bound ${relation} ${number(bound)}`,
+      7,
+    ),
+    ...(boundFrom === "" ? [] : wrapped(`(${boundFrom})`, 9)),
   ];
 }
 
 /** Evidence under its symptom. */
 function describeSymptoms(evidence: readonly Evidence[]): string[] {
   return evidence.flatMap((item, index) => [
-    ...(item.symptom === evidence[index - 1]?.symptom ? [] : [`     ${item.symptom}:`]),
+    ...(item.symptom === evidence[index - 1]?.symptom ? [] : wrapped(`${item.symptom}:`, 5)),
     ...describeEvidence(item),
   ]);
 }
@@ -33,6 +43,7 @@ function describeCause({ fault, score, evidence, next }: Cause, index: number): 
   return [
     `  ${index + 1}. ${fault}, score ${score.toFixed(2)}`,
     ...describeSymptoms(evidence),
+    // A command stands on a line, however long, so that it can be copied.
     `     next: ${nextCommand(next)}`,
   ];
 }
@@ -69,8 +80,10 @@ function describeReport(report: TriageReport, run: string): string {
       const symptoms = report.unchecked.filter((one) => one.verdict === verdict);
       return symptoms.length === 0 ? [] : [
         "",
-        `${title}:`,
-        ...symptoms.map(({ symptom, needs }) => `  ${symptom} (needs ${needs.join(", ")})`),
+        ...wrapped(`${title}:`, 0),
+        ...symptoms.flatMap(({ symptom, needs }) =>
+          wrapped(`${symptom} (needs ${needs.join(", ")})`, 2)
+        ),
       ];
     }),
   ].join("\n");
@@ -105,6 +118,7 @@ export function triageOwnRun(run: string, { strict }: { readonly strict: boolean
       findings,
     },
     text: describeReport(report, run),
+    emphasis: [{ pattern: /^ {2}\d+\. \w+/gm, style: "red" }],
     ...(speakAgainst(findings, { strict }) ? { exitCode: 3 } : {}),
   };
 }

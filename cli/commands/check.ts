@@ -1,4 +1,6 @@
 /** `agentrl check`: the invariants of the trainer before any training, with a fault on purpose where one is named. */
+import { wrapText } from "../../src/core/wrap_text.ts";
+import { terminalColumns } from "../../src/files/terminal.ts";
 import { UserError } from "../../src/core/errors.ts";
 import {
   FAULT_NAMES,
@@ -40,11 +42,11 @@ function describeChecks({ bug, checks }: FaultChecks): string {
     ]),
   );
   const notes = checks.filter(({ verdict }) => verdict !== "holds").map((
-    { id, verdict, reason, boundReason },
+    { id, verdict, reason, relation, bound, boundReason },
   ) =>
     [
       String(id),
-      verdict === "violated" ? `${reason}; the bound is ${boundReason}` : reason,
+      verdict === "violated" ? `${reason} (bound ${relation} ${bound}: ${boundReason})` : reason,
     ] as const
   );
   const title = bug === "none" ? "The trainer" : `The trainer with the fault ${bug}`;
@@ -79,7 +81,7 @@ function describeMatrix(title: string, rows: readonly FaultChecks[]): string {
       violated(checks).map(({ id }) => id).join(" ") || "none",
     ]),
   );
-  return [title, "", ...table].join("\n");
+  return [...wrapText(title, { columns: terminalColumns() }), "", ...table].join("\n");
 }
 
 /** Checks the trainer with each of the faults in turn. */
@@ -120,7 +122,9 @@ function matrixOutcome(all: readonly FaultChecks[]): Outcome {
     "",
     describeMatrix("Further faults, and configurations that run correct code", further),
     "",
-    "A character a check: . holds, X violated, - not applicable, ? not checkable.",
+    ...wrapText("A character a check: . holds, X violated, - not applicable, ? not checkable.", {
+      columns: terminalColumns(),
+    }),
     "",
     ...legend,
   ].join("\n");
@@ -128,7 +132,7 @@ function matrixOutcome(all: readonly FaultChecks[]): Outcome {
   return {
     document: { rows, further } satisfies MatrixData,
     text,
-    emphasis: [{ pattern: /\bFAIL\b/g, style: "red" }],
+    emphasis: [{ pattern: /(?<= [.X?-]*)X(?=[.X?-]* )/g, style: "red" }],
     exitCode: isSound ? 0 : 1,
   };
 }

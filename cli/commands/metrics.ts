@@ -6,6 +6,7 @@ import {
 } from "../../src/faults/healthy_ranges.ts";
 import { type MetricGroup, METRICS } from "../../src/rl/metric_dictionary.ts";
 import type { MetricName } from "../../src/rl/metrics.ts";
+import { wrapText } from "../../src/core/wrap_text.ts";
 import { terminalColumns } from "../../src/files/terminal.ts";
 import { producerById, PRODUCERS } from "../../src/producers/producers.ts";
 import { defineCommand, type Outcome } from "../command.ts";
@@ -45,7 +46,7 @@ function describeGroup([group, title]: [string, string]): string[] {
       ["", `departure: ${flags}`],
     ] as const
   );
-  return [title, ...formatTable(rows), ""];
+  return [...wrapText(title, { columns: terminalColumns() }), ...formatTable(rows), ""];
 }
 
 function ourMetrics(): Outcome {

@@ -46,3 +46,17 @@ Deno.test("findingsText() does not call a log of one row right, and says once th
   const cut = textOf([{ ...ROW, "completions/clipped_ratio": 0.75 }]);
   assertMatch(cut, /First: There is 1 row to judge.* Worth doing \(answers_cut\): Raise/);
 });
+
+Deno.test("findingsText() keeps to the columns, whatever they are", () => {
+  const rows = Array.from({ length: 12 }, (_, i) => ({
+    ...ROW,
+    "completions/clipped_ratio": 0.75,
+    "sampling/sampling_logp_difference/mean": 2 + i / 10,
+  }));
+  const view = interpret(logOf(rows), { settings: {} });
+  const findings = judgeLog(view).map((found) => sayFinding(found));
+  for (const columns of [50, 80, 120]) {
+    const text = findingsText(view, findings, { columns, hasColours: false, all: true });
+    assertEquals(text.split("\n").filter((line) => line.length > columns), []);
+  }
+});
