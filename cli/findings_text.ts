@@ -1,7 +1,7 @@
 /** Findings for a terminal: the source, the one thing to do first, then class by class; what others wrote is spelled out. */
 import { escapeControls } from "../src/core/sentence.ts";
 import { type WrapOptions, wrapText } from "../src/core/wrap_text.ts";
-import type { FindingClass, SaidFinding } from "../src/diagnose/finding.ts";
+import type { FindingClass, FindingPlace, SaidFinding } from "../src/diagnose/finding.ts";
 import { say } from "../src/diagnose/findings/curve.ts";
 import { firstToAct } from "../src/diagnose/findings/order.ts";
 import type { RunView } from "../src/producers/run_view.ts";
@@ -53,18 +53,30 @@ const COLOURS: Partial<Record<FindingClass, Style>> = {
 /** How many alternatives of a finding are shown without `--all`. */
 const MOST_ALTERNATIVES = 2;
 
+/** Where a dump shows a finding. */
+function placeText({ file, row, sample, token }: FindingPlace): string {
+  return [
+    `see ${file}${row === undefined ? "" : `:${row}`}`,
+    ...(sample === undefined ? [] : [`sample ${sample}`]),
+    ...(token === undefined ? [] : [`token ${token}`]),
+  ].join(", ");
+}
+
 /** @param options.isFirst True of the finding whose next step stands at the top already. */
 function describeFinding(
   finding: SaidFinding,
   { isFirst, ...layout }: Layout & { readonly isFirst: boolean },
 ): string[] {
-  const { id, sentence, bound, boundFrom, alternatives = [], next, explains } = finding;
+  const { id, sentence, bound, boundFrom, alternatives = [], next, explains, at } = finding;
   const { columns, all } = layout;
   const body = { columns, indent: 4 };
   const isGrave = finding.class === "violated" || finding.class === "suspect";
   const [first, ...rest] = wrap(`${id}  ${sentence}`, { columns, indent: 2, hanging: 4 });
   const head = `  ${styled(id, "bold", layout)}${first.slice(2 + id.length)}`;
   const lines = [head, ...rest];
+  // Logs have charts for that: a row of theirs says little.
+  const isOfDump = at?.token !== undefined || at?.sample !== undefined;
+  if (isOfDump && (isGrave || all)) lines.push(...wrap(placeText(at), body));
   const isBounded = isGrave || (all && finding.class === "note");
   if (isBounded && boundFrom !== undefined) {
     const number = bound === undefined ? "" : `bound ${say(bound)}: `;
@@ -104,7 +116,27 @@ const SHOWN: readonly (readonly [FindingClass, "always" | "all"])[] = [
   ["not-applicable", "all"],
 ];
 
-function sourceLine({ log, producer, era, steps }: RunView, { columns }: Layout): string {
+/** What findings are about, as it is shown around them. */
+export interface Subject {
+  /** What was read, and what it holds. */
+  readonly source: readonly string[];
+  /** What it is called in a sentence, for example `this log`. */
+  readonly name: string;
+  /** What stands in the place of a thing to do where no finding asks for one. */
+  readonly nothingToDo: string;
+  /** Lines below the findings. */
+  readonly rest: readonly string[];
+}
+
+/** A path and what was found there; where both do not fit into a line the path has one of its own. */
+export function sourceLine(path: string, rest: string, { columns }: Layout): string {
+  const room = columns - rest.length - 2;
+  if (room >= 16) return `${shortPath(path, room)}: ${rest}`;
+  const lines = wrap(rest, { columns, indent: 2 });
+  return [`${shortPath(path, columns - 1)}:`, ...lines].join("\n");
+}
+
+function describeSource({ log, producer, era, steps }: RunView, layout: Layout): string {
   const { source, rows } = log;
   const range = steps.length === 0
     ? "no step"
@@ -115,10 +147,7 @@ function sourceLine({ log, producer, era, steps }: RunView, { columns }: Layout)
   const rest = `${source.form}, ${writer}, ${say(rows.count)} ${
     rows.count === 1 ? "row" : "rows"
   }, ${range}`;
-  const room = columns - rest.length - 2;
-  // Where both do not fit the path has a line of its own.
-  if (room < 16) return `${shortPath(source.path, columns - 1)}:\n  ${rest}`;
-  return `${shortPath(source.path, room)}: ${rest}`;
+  return sourceLine(source.path, rest, layout);
 }
 
 /** What stands in the place of a thing to do where no finding asks for one. */
@@ -137,7 +166,7 @@ const OF_THE_FILE: ReadonlySet<string> = new Set(["too_little", "past_erased", "
 
 /** The one thing to do. @param options.first The finding that asks for it. */
 function describeFirst(
-  view: RunView,
+  { name, nothingToDo }: Subject,
   findings: readonly SaidFinding[],
   { first, ...layout }: Layout & { readonly first: SaidFinding | undefined },
 ): string[] {
@@ -145,12 +174,12 @@ function describeFirst(
   const action = first?.next ?? first?.sentence;
   const isShort = findings.some(({ id }) => id === "too_little");
   const text = first === undefined || action === undefined || OF_THE_FILE.has(first.id)
-    ? nothingToDo(view, findings)
+    ? nothingToDo
     : isGrave
     ? `First (${first.id}): ${action}`
     : isShort
-    ? `${nothingToDo(view, findings)} Worth doing (${first.id}): ${action}`
-    : `First: nothing is wrong by this log. Worth doing (${first.id}): ${action}`;
+    ? `${nothingToDo} Worth doing (${first.id}): ${action}`
+    : `First: nothing is wrong by ${name}. Worth doing (${first.id}): ${action}`;
   const [line, ...rest] = wrap(text, { columns: layout.columns, indent: 0 });
   return [styled(line, "bold", layout), ...rest];
 }
@@ -181,33 +210,55 @@ function describeRest({ log, unknown, settings }: RunView, layout: Layout): stri
     ...(unknown.length > 0
       ? ["", "Keys without a meaning here", ...wrap(unknown.join(", "), body)]
       : []),
-    ...(log.source.ignored.length > 0
-      ? [
-        "",
-        "Passed over",
-        ...log.source.ignored.flatMap(({ what, count, example }) =>
-          wrap(`${say(count)} × ${what}, for example ${example}`, body)
-        ),
-      ]
-      : []),
+    ...describeIgnored(log.source.ignored, layout),
   ];
+}
+
+/** What was passed over while something was read. */
+export function describeIgnored(
+  ignored: readonly { readonly what: string; readonly count: number; readonly example: string }[],
+  { columns }: Layout,
+): string[] {
+  if (ignored.length === 0) return [];
+  const lines = ignored.flatMap(({ what, count, example }) =>
+    wrap(`${say(count)} × ${what}, for example ${example}`, { columns, indent: 2 })
+  );
+  return ["", "Passed over", ...lines];
+}
+
+/**
+ * A log as the subject of findings.
+ *
+ * @param findings What is said about it.
+ */
+export function logSubject(
+  view: RunView,
+  findings: readonly SaidFinding[],
+  layout: Layout,
+): Subject {
+  return {
+    source: [describeSource(view, layout)],
+    name: "this log",
+    nothingToDo: nothingToDo(view, findings),
+    rest: [...describeNames(view, layout), ...(layout.all ? describeRest(view, layout) : [])],
+  };
 }
 
 /**
  * Lays findings out.
  *
- * @param view The log.
- * @param findings As judgeLog orders them.
+ * @param subject What they are about.
+ * @param findings As they are ordered: causes first.
  * @param layout Columns, colours, and whether everything is shown.
  * @returns The text, ready for a terminal.
  */
 export function findingsText(
-  view: RunView,
+  subject: Subject,
   findings: readonly SaidFinding[],
   layout: Layout,
 ): string {
   const first = firstToAct(findings);
-  const lines = [sourceLine(view, layout), ...describeFirst(view, findings, { ...layout, first })];
+  const lines = [...subject.source, ...describeFirst(subject, findings, { ...layout, first })];
   for (const [kind, when] of SHOWN) {
     const own = findings.filter((finding) =>
       finding.class === kind && finding.id !== "not_rl" &&
@@ -225,9 +276,7 @@ export function findingsText(
         )),
     );
   }
-  lines.push(...describeNames(view, layout));
-  if (layout.all) lines.push(...describeRest(view, layout));
-  return lines.join("\n");
+  return [...lines, ...subject.rest].join("\n");
 }
 
 /** True of what the first line says where there is nothing graver. */

@@ -65,6 +65,29 @@ function settingsOf(flags: ReadFlags & Partial<JudgeFlags>): LogSettings {
 }
 
 /**
+ * Reads something, and shows on stderr how far that is where it takes time.
+ *
+ * @param read Reads it, and tells how many bytes are read, and of how many.
+ */
+export async function withReadProgress<T>(
+  read: (onProgress: (readBytes: number, totalBytes: number | undefined) => void) => Promise<T>,
+): Promise<T> {
+  let bar: Progress | undefined;
+  let shown = 0;
+  const inUnits = (sizeBytes: number) => Math.floor(sizeBytes / BYTES_PER_UNIT);
+  try {
+    return await read((readBytes, totalBytes = 0) => {
+      if (totalBytes < MIN_SHOWN_BYTES || inUnits(readBytes) === shown) return;
+      shown = inUnits(readBytes);
+      bar ??= stderrProgress({ label: "read", total: inUnits(totalBytes), alreadyDone: 0 });
+      bar.update(shown, "MB");
+    });
+  } finally {
+    bar?.[Symbol.dispose]();
+  }
+}
+
+/**
  * Reads a log, and shows how far it is on stderr where that takes time.
  *
  * @param path A file, a folder or `-`, as the user gave it.
@@ -72,25 +95,14 @@ function settingsOf(flags: ReadFlags & Partial<JudgeFlags>): LogSettings {
  */
 export async function readLog(path: string, flags: ReadFlags): Promise<RunLog> {
   const { map, run, loggingSteps } = flags;
-  let bar: Progress | undefined;
-  let shown = 0;
-  const inUnits = (sizeBytes: number) => Math.floor(sizeBytes / BYTES_PER_UNIT);
-  const onProgress = (readBytes: number, totalBytes = 0) => {
-    if (totalBytes < MIN_SHOWN_BYTES || inUnits(readBytes) === shown) return;
-    shown = inUnits(readBytes);
-    bar ??= stderrProgress({ label: "read", total: inUnits(totalBytes), alreadyDone: 0 });
-    bar.update(shown, "MB");
-  };
-  try {
-    return await readRunLog(path, {
+  return await withReadProgress((onProgress) =>
+    readRunLog(path, {
       map: parseKeyMap(map),
       run,
       settings: loggingSteps === undefined ? {} : { loggingSteps },
       onProgress,
-    });
-  } finally {
-    bar?.[Symbol.dispose]();
-  }
+    })
+  );
 }
 
 /** Reads a log and gives it its meaning. @throws {UserError} As {@linkcode readLog} does. */

@@ -19,6 +19,7 @@ import { openGym } from "../../src/gym/gym.ts";
 import { resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
 import { stderrProgress } from "../../src/files/progress.ts";
 import { findCheckpoint } from "../../src/run/agent_file.ts";
+import { SAMPLER_ENGINES } from "../../src/diagnose/tokens/engine_bounds.ts";
 import { type Agent, agentOf } from "../agent.ts";
 import { CONFIG_FLAGS } from "../config_flags.ts";
 import { defineCommand, type Outcome } from "../command.ts";
@@ -150,10 +151,28 @@ export const command = defineCommand({
       kind: "boolean",
       help: "every fault in turn; exit 1 where the trainer without one fails",
     },
+    tokens: {
+      kind: "string",
+      help: "a token dump of any trainer instead: only its checks; opens no device",
+    },
+    sampler: {
+      kind: "string",
+      choices: SAMPLER_ENGINES,
+      help: "with --tokens: precision of the engine that sampled (default bf16)",
+    },
+    groupSize: { kind: "integer", min: 1, help: "with --tokens: completions per prompt" },
     ...CONFIG_FLAGS,
     ...GPU_FLAGS,
   },
-  async run({ checkpoint: named, bug, matrix, algo, set: sets, seed, requireGpu }) {
+  async run(flags) {
+    const { checkpoint: named, bug, matrix, tokens, algo, set: sets, seed, requireGpu } = flags;
+    if (tokens !== undefined) {
+      if (named !== undefined || bug !== undefined || matrix) {
+        throw new UserError("--tokens checks a dump: leave --checkpoint, --bug and --matrix out");
+      }
+      const { checkTokens } = await import("../check_tokens.ts");
+      return await checkTokens(tokens, flags);
+    }
     if (matrix && bug !== undefined) {
       throw new UserError("--matrix has a row for every fault: leave --bug out");
     }

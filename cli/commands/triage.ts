@@ -2,16 +2,24 @@
 import { UserError } from "../../src/core/errors.ts";
 import { type SaidFinding, sayFinding, speakAgainst } from "../../src/diagnose/finding.ts";
 import { judgeLog } from "../../src/diagnose/findings/judge_log.ts";
-import { firstToAct } from "../../src/diagnose/findings/order.ts";
+import { firstToAct, orderFindings } from "../../src/diagnose/findings/order.ts";
 import { isOwnRun } from "../../src/files/own_run.ts";
 import { hasColours, terminalColumns } from "../../src/files/terminal.ts";
+import { contentOf } from "../../src/files/token_source.ts";
 import type { RunView } from "../../src/producers/run_view.ts";
 import { resemblances } from "../../src/producers/suggest.ts";
 import { defineCommand, type Outcome } from "../command.ts";
-import { findingsText } from "../findings_text.ts";
+import { findingsText, type Layout, logSubject } from "../findings_text.ts";
 import type { FlagValues } from "../flags.ts";
 import { followLog } from "../follow_log.ts";
 import { COMMAND_WORDS } from "../next_command.ts";
+import {
+  bothSubjects,
+  dumpDocument,
+  dumpSourceDocument,
+  dumpSubject,
+  judgeDump,
+} from "../read_dump.ts";
 import { JUDGE_FLAGS, readAgainst, readView } from "../read_log.ts";
 
 const FLAGS = {
@@ -70,15 +78,53 @@ async function judgePath(path: string, flags: Values) {
   return { view, findings, document: documentOf(view, findings), files: view.log.source.files };
 }
 
-async function triageForeign(path: string, flags: Values): Promise<Outcome> {
-  const { view, findings, document } = await judgePath(path, flags);
-  const layout = { columns: terminalColumns(), hasColours: hasColours(), all: flags.all };
+function layoutOf({ all }: Values): Layout {
+  return { columns: terminalColumns(), hasColours: hasColours(), all };
+}
+
+async function triageDump(path: string, flags: Values): Promise<Outcome> {
+  const dump = await judgeDump(path, flags);
+  const layout = layoutOf(flags);
   return {
-    document,
-    text: findingsText(view, findings, layout),
+    document: dumpDocument(dump),
+    text: findingsText(dumpSubject(dump, layout), dump.findings, layout),
+    isStyled: true,
+    ...(speakAgainst(dump.findings, flags) ? { exitCode: 3 } : {}),
+  };
+}
+
+/** A log, and the dump beside it where there is one. */
+async function triageLog(
+  path: string,
+  flags: Values,
+  { hasDump }: { readonly hasDump: boolean },
+): Promise<Outcome> {
+  const { view, findings: said, document } = await judgePath(path, flags);
+  const dump = hasDump ? await judgeDump(path, flags) : undefined;
+  const findings = dump ? orderFindings([...said, ...dump.findings]) : said;
+  const layout = layoutOf(flags);
+  const log = logSubject(view, said, layout);
+  return {
+    document: dump
+      ? {
+        ...document,
+        dump: dumpSourceDocument(dump),
+        first: firstToAct(findings)?.id ?? null,
+        findings,
+      }
+      : document,
+    text: findingsText(dump ? bothSubjects(log, dumpSubject(dump, layout)) : log, findings, layout),
     isStyled: true,
     ...(speakAgainst(findings, flags) ? { exitCode: 3 } : {}),
   };
+}
+
+/** What another trainer left: a log, a token dump, or both. */
+async function triageForeign(path: string, flags: Values): Promise<Outcome> {
+  const { log, dump } = await contentOf(path);
+  return dump && !log
+    ? await triageDump(path, flags)
+    : await triageLog(path, flags, { hasDump: dump });
 }
 
 /** The command `triage`. */
@@ -96,7 +142,7 @@ export const command = defineCommand({
     }
     if (path === undefined) {
       throw new UserError(
-        "PATH is missing: a run's folder, a log of any trainer, or - for standard input",
+        "PATH is missing: a run's folder, a log or a token dump of any trainer, or - for a log from standard input",
       );
     }
     if (until !== undefined && !follow) throw new UserError("--until belongs to --follow");

@@ -46,3 +46,8 @@ export const PRODUCERS: readonly Producer[] = [
 export function producerById(id: string): Producer | undefined {
   return PRODUCERS.find((producer) => producer.id === id);
 }
+
+/** What a producer is called; the id of one that is not known. */
+export function producerTitle(id: string): string {
+  return PRODUCERS.find((producer) => producer.id === id)?.title ?? id;
+}

@@ -1,5 +1,6 @@
 /** The page of a token dump: what is said about it, two charts, its groups side by side, and every kept sequence as coloured text. */
 import type { Section } from "./document.ts";
+import { producerTitle } from "../producers/producers.ts";
 import { findingsPart, type PlaceTarget } from "./findings_part.ts";
 import { formatNumber } from "./format.ts";
 import { type Content, type Html, html, idOf, NOTHING } from "./html.ts";
@@ -33,7 +34,7 @@ function sourceFacts({ source, digest: { totals, kept } }: TokenData): Html {
   return facts([
     ["dump", path],
     ["form", files.length > 1 ? `${form}, ${formatNumber(files.length)} files` : form],
-    ["written by", producer ?? "not known"],
+    ["written by", producer === undefined ? "not known" : producerTitle(producer)],
     ["sequences", `${formatNumber(sequences)}, in ${formatNumber(groups)} groups`],
     [
       "tokens",

@@ -1,6 +1,6 @@
 /** Tests of findingsText(): what the first lines say, and that nothing is said twice. */
 import { assertEquals, assertMatch } from "@std/assert";
-import { findingsText } from "../../cli/findings_text.ts";
+import { findingsText, logSubject } from "../../cli/findings_text.ts";
 import { sayFinding } from "../../src/diagnose/finding.ts";
 import { judgeLog } from "../../src/diagnose/findings/judge_log.ts";
 import type { LogValue } from "../../src/logs/run_log_builder.ts";
@@ -9,11 +9,9 @@ import { logOf } from "../producers/log_of.ts";
 
 function textOf(rows: readonly Readonly<Record<string, LogValue>>[], all = false): string {
   const view = interpret(logOf(rows), { settings: {} });
-  return findingsText(view, judgeLog(view).map((found) => sayFinding(found)), {
-    columns: 80,
-    hasColours: false,
-    all,
-  })
+  const findings = judgeLog(view).map((found) => sayFinding(found));
+  const layout = { columns: 80, hasColours: false, all };
+  return findingsText(logSubject(view, findings, layout), findings, layout)
     .replaceAll(/\s+/g, " ");
 }
 
@@ -56,7 +54,8 @@ Deno.test("findingsText() keeps to the columns, whatever they are", () => {
   const view = interpret(logOf(rows), { settings: {} });
   const findings = judgeLog(view).map((found) => sayFinding(found));
   for (const columns of [50, 80, 120]) {
-    const text = findingsText(view, findings, { columns, hasColours: false, all: true });
+    const layout = { columns, hasColours: false, all: true };
+    const text = findingsText(logSubject(view, findings, layout), findings, layout);
     assertEquals(text.split("\n").filter((line) => line.length > columns), []);
   }
 });

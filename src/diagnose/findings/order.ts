@@ -141,8 +141,8 @@ const HAS_WINDOW: ReadonlySet<string> = new Set([
  * @param findings In any order.
  * @returns The same, each cause with the ids that follow from it in `explains`.
  */
-export function orderFindings(findings: readonly Finding[]): Finding[] {
-  const explained = findings.map((cause): Finding => {
+export function orderFindings<F extends Finding>(findings: readonly F[]): F[] {
+  const explained = findings.map((cause): F => {
     const ids = [
       ...new Set(findings.filter((effect) => brings(cause, effect)).map(({ id }) => id)),
     ];
