@@ -52,7 +52,7 @@ function describeGroup([group, title]: [string, string]): string[] {
 function ourMetrics(): Outcome {
   const text = [
     ...Object.entries(GROUPS).flatMap(describeGroup),
-    ...formatTable([["healthy", `the extremes of ${HEALTHY_RANGES_FROM}`]]),
+    ...formatTable([["healthy", `the extremes over every step of ${HEALTHY_RANGES_FROM}`]]),
   ].join("\n");
   const metrics = Object.fromEntries(ENTRIES);
   return { document: { healthyRangesFrom: HEALTHY_RANGES_FROM, metrics }, text };

@@ -1,32 +1,53 @@
 /** `agentrl report`: one HTML file about runs, whoever trained them, experiments, failures and timings. */
+import { join, parse } from "node:path";
 import { UserError } from "../../src/core/errors.ts";
 import { requireOutput } from "../../src/files/output.ts";
+import { isFolder } from "../../src/files/paths.ts";
 import { reportLogs } from "../../src/report/files/report_on.ts";
+import { requireReportPlace } from "../../src/report/files/write_report.ts";
 import { defineCommand } from "../command.ts";
 import { COMMAND_WORDS } from "../next_command.ts";
 import { JUDGE_FLAGS, readAgainst, readView } from "../read_log.ts";
 
+/** Where a report goes that is told no place: to the run that it shows; one of several runs into the present folder. */
+function besideWhatItShows(paths: readonly string[]): string {
+  const [path] = paths;
+  if (paths.length !== 1 || path === "-") return "report.html";
+  if (isFolder(path)) return join(path, "report.html");
+  const { dir, name } = parse(path);
+  return join(dir, `${name}.report.html`);
+}
+
 /** The command `report`. */
 export const command = defineCommand({
   flags: {
-    out: { kind: "string", default: "report.html", help: "the file" },
+    out: {
+      kind: "string",
+      help: "the file (default: report.html in the run's folder, NAME.report.html beside a log " +
+        "NAME, report.html here for several)",
+    },
     ...JUDGE_FLAGS,
   },
   positionals: ["[PATH…]"],
   async run(flags, paths) {
-    const { out } = flags;
     if (paths.length === 0) {
       throw new UserError(
         "name what to show: a run's folder, any trainer's log, or the folders of faults and lab",
       );
     }
+    const { out = besideWhatItShows(paths) } = flags;
     const read = flags.against === undefined ? paths : [...paths, flags.against];
     requireOutput(out, { inputs: read.filter((path) => path !== "-") });
+    const isReplaced = requireReportPlace(out);
     const sizeBytes = await reportLogs(paths, out, {
       readView: (path) => readView(path, flags),
       against: await readAgainst(flags),
       words: COMMAND_WORDS,
     });
-    return { document: { out, sizeBytes }, text: `${out} (${Math.ceil(sizeBytes / 1000)} KB)` };
+    const replaced = isReplaced ? ", replaces the earlier report" : "";
+    return {
+      document: { out, sizeBytes },
+      text: `${out} (${Math.ceil(sizeBytes / 1000)} KB${replaced})`,
+    };
   },
 });

@@ -10,7 +10,7 @@ export type HealthyRange = readonly [low: number, high: number];
 
 /** Where the healthy ranges were measured. */
 export const HEALTHY_RANGES_FROM =
-  "every step of three healthy runs: GRPO's defaults, 24 steps, training seeds 0 to 2, " +
+  "three healthy runs: GRPO's defaults, 24 steps, training seeds 0 to 2, " +
   "base agent rl:2, llvmpipe; kl_ref from their runs with klCoef 0.1";
 
 /**
@@ -47,6 +47,25 @@ export function healthyStepRange(
   );
   if (values.length === 0) return undefined;
   return [roundToEven(smallest(values)), roundToEven(largest(values))];
+}
+
+/**
+ * The extremes of a metric at each step of the pinned healthy runs.
+ *
+ * @param name The metric.
+ * @returns (step, low, high) in the order of the steps; empty where they do not have it.
+ */
+export function healthyRangeByStep(
+  name: string,
+): readonly (readonly [step: number, low: number, high: number])[] {
+  const rows = [HEALTHY_REFERENCE_FILE, HEALTHY_KL_FILE]
+    .map(({ seeds }) => seeds.flatMap(({ rows }) => rows).filter((row) => Object.hasOwn(row, name)))
+    .find((having) => having.length > 0) ?? [];
+  const valuesAt = Map.groupBy(rows, ({ step }) => step);
+  return [...valuesAt].sort(([a], [b]) => a - b).map(([step, at]) => {
+    const values = at.map((row) => row[name]);
+    return [step, smallest(values), largest(values)];
+  });
 }
 
 /** The healthy range of the metrics of the dictionary; one that the pinned runs do not have has none yet. */

@@ -104,6 +104,7 @@ export function growthPart(bench: z.infer<typeof growthSchema>, id: string): Htm
       title: `Time against ${axis}: ${power}`,
       xLabel: unit,
       yLabel: "ms",
+      isLogLog: true,
       series: [
         {
           name: "measured",

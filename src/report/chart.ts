@@ -17,7 +17,10 @@ export interface ChartSeries {
 
 /** A range around a curve: an interval, or what healthy runs did. */
 export interface ChartBand {
+  /** As the legend has it. */
   readonly name: string;
+  /** The tone of the curve that it belongs to, where a chart has several (default: none). */
+  readonly tone?: Tone | undefined;
   /** (x, low, high) */
   readonly points: readonly (readonly [number, number, number])[];
 }
@@ -38,10 +41,12 @@ export interface Chart {
   /** What y is, with its unit; empty where the title says it. */
   readonly yLabel: string;
   readonly series: readonly ChartSeries[];
-  readonly band?: ChartBand | undefined;
+  readonly bands?: readonly ChartBand[];
   readonly events?: readonly ChartEvent[];
   /** True where points are not a course over x: the nearest one is shown, whatever its x. */
   readonly isScatter?: true;
+  /** True where x grows by factors: both axes are logarithmic, so that a power law is a straight line. All x are above 0. */
+  readonly isLogLog?: true;
   /** Ends of the x axis, where several charts share them. */
   readonly xRange?: readonly [number, number] | undefined;
 }
@@ -52,28 +57,40 @@ const TABLE_ROWS = 16;
 /** A ratio of largest to smallest value from which on a logarithmic scale shows more than a linear one. */
 const DECADES = 100;
 
-function yValues({ series, band }: Chart): number[] {
+function yValues({ series, bands = [] }: Chart): number[] {
   return [
     ...series.flatMap(({ points }) => points.map(([, y]) => y)),
-    ...(band?.points.flatMap(([, low, high]) => [low, high]) ?? []),
+    ...bands.flatMap(({ points }) => points.flatMap(([, low, high]) => [low, high])),
   ].filter(Number.isFinite);
 }
 
-/**
- * The scale of y.
- *
- * @returns Logarithmic where values span two decades and none is negative. Exact zeros, which are what a reader must
- *   see, stand one decade below the smallest value: `zeroAt` is that power of ten, null where there are none.
- */
-export function yScale(chart: Chart): { readonly log: boolean; readonly zeroAt: number | null } {
+/** The scale of y: which one is drawn at first, and what a logarithmic one needs. */
+export interface YScale {
+  /** True where values span two decades and none is negative. */
+  readonly log: boolean;
+  /** False where a logarithmic axis would leave out values below 0, or has none to show. */
+  readonly canBeLog: boolean;
+  /**
+   * Exact zeros, which are what a reader must see, stand one decade below the smallest value of a logarithmic axis: that
+   * power of ten, null where there are none.
+   */
+  readonly zeroAt: number | null;
+}
+
+/** The scale of a chart's y axis. */
+export function yScale(chart: Chart): YScale {
   const values = yValues(chart);
   const positive = values.filter((value) => value > 0);
   const smallest = positive.reduce((least, value) => Math.min(least, value), Infinity);
   const largest = positive.reduce((most, value) => Math.max(most, value), 0);
-  const log = positive.length > 1 && largest / smallest >= DECADES &&
-    values.every((value) => value >= 0);
+  const canBeLog = positive.length > 0 && values.every((value) => value >= 0);
   const hasZero = values.some((value) => value === 0);
-  return { log, zeroAt: log && hasZero ? Math.floor(Math.log10(smallest)) - 1 : null };
+  return {
+    log: canBeLog && positive.length > 1 &&
+      (chart.isLogLog === true || largest / smallest >= DECADES),
+    canBeLog,
+    zeroAt: canBeLog && hasZero ? Math.floor(Math.log10(smallest)) - 1 : null,
+  };
 }
 
 /** A curve as columns of rounded numbers; null stands for what is not finite. */
@@ -82,18 +99,18 @@ export interface ChartDataSeries extends Omit<ChartSeries, "points"> {
   readonly y: readonly (number | null)[];
 }
 
+/** The edges of a range; each is thinned out by itself. */
+export interface ChartDataBand extends Omit<ChartBand, "points"> {
+  readonly lowX: readonly (number | null)[];
+  readonly low: readonly (number | null)[];
+  readonly highX: readonly (number | null)[];
+  readonly high: readonly (number | null)[];
+}
+
 /** A chart as the page's script reads it. */
-export interface ChartData extends Omit<Chart, "series" | "band" | "events"> {
-  readonly log: boolean;
-  readonly zeroAt: number | null;
+export interface ChartData extends Omit<Chart, "series" | "bands" | "events">, YScale {
   readonly series: readonly ChartDataSeries[];
-  readonly band?: {
-    readonly name: string;
-    readonly lowX: readonly (number | null)[];
-    readonly low: readonly (number | null)[];
-    readonly highX: readonly (number | null)[];
-    readonly high: readonly (number | null)[];
-  };
+  readonly bands: readonly ChartDataBand[];
   readonly events: readonly ChartEvent[];
 }
 
@@ -103,11 +120,20 @@ export interface ChartData extends Omit<Chart, "series" | "band" | "events"> {
  * @param maxPoints Points a curve may keep.
  */
 export function chartData(chart: Chart, maxPoints: number): ChartData {
-  const { id, title, xLabel, yLabel, series, band, events = [], xRange, isScatter } = chart;
+  const {
+    id,
+    title,
+    xLabel,
+    yLabel,
+    series,
+    bands = [],
+    events = [],
+    xRange,
+    isScatter,
+    isLogLog,
+  } = chart;
   const columns = (points: readonly (readonly number[])[], column: number) =>
     points.map((point) => roundForData(point[column]));
-  const lows = band && downsample(band.points.map(([x, low]) => [x, low]), maxPoints);
-  const highs = band && downsample(band.points.map(([x, , high]) => [x, high]), maxPoints);
   return {
     id,
     title,
@@ -116,18 +142,22 @@ export function chartData(chart: Chart, maxPoints: number): ChartData {
     ...yScale(chart),
     ...(xRange && { xRange }),
     ...(isScatter && { isScatter }),
+    ...(isLogLog && { isLogLog }),
     series: series.map(({ name, style, tone, points }) => {
       const kept = downsample(points, maxPoints);
       return { name, style, tone, x: columns(kept, 0), y: columns(kept, 1) };
     }),
-    ...(band && lows && highs && {
-      band: {
-        name: band.name,
+    bands: bands.map(({ name, tone, points }) => {
+      const lows = downsample(points.map(([x, low]) => [x, low]), maxPoints);
+      const highs = downsample(points.map(([x, , high]) => [x, high]), maxPoints);
+      return {
+        name,
+        ...(tone !== undefined && { tone }),
         lowX: columns(lows, 0),
         low: columns(lows, 1),
         highX: columns(highs, 0),
         high: columns(highs, 1),
-      },
+      };
     }),
     events,
   };
@@ -146,7 +176,7 @@ export function chartsOf({ attachments }: Html): Chart[] {
 }
 
 /** The same numbers as a table: the ends and extremes of the curves, at most 16 rows. */
-function chartTable({ xLabel, series, band, title }: Chart): Html {
+function chartTable({ xLabel, series, bands = [], title }: Chart): Html {
   const kept = series.map(({ points }) => downsample(points, TABLE_ROWS));
   const xs = [...new Set((kept[0] ?? []).concat(...kept.slice(1)).map(([x]) => x))]
     .sort((a, b) => a - b);
@@ -154,15 +184,10 @@ function chartTable({ xLabel, series, band, title }: Chart): Html {
   const firsts = new Set([...(kept[0] ?? []).map(([x]) => x), ...chosen]);
   const columns = [
     ...series.map(({ name, points }) => ({ name, values: new Map(points) })),
-    ...(band
-      ? [
-        { name: `${band.name}, low`, values: new Map(band.points.map(([x, low]) => [x, low])) },
-        {
-          name: `${band.name}, high`,
-          values: new Map(band.points.map(([x, , high]) => [x, high])),
-        },
-      ]
-      : []),
+    ...bands.flatMap(({ name, points }) => [
+      { name: `${name}, low`, values: new Map(points.map(([x, low]) => [x, low])) },
+      { name: `${name}, high`, values: new Map(points.map(([x, , high]) => [x, high])) },
+    ]),
   ];
   const table = dataTable({
     title: `${title}, as a table`,

@@ -15,7 +15,7 @@ import {
 } from "./faults_data.ts";
 import { formatNumber } from "./format.ts";
 import { type Html, html, idOf, NOTHING } from "./html.ts";
-import { columnsOf, dataTable, resultTable, verdictMark } from "./tables.ts";
+import { anchor, columnsOf, dataTable, partHeading, resultTable, verdictMark } from "./tables.ts";
 
 /** The element that shows a failure. */
 export function failureId(name: string): string {
@@ -64,7 +64,7 @@ function pairArticle(pair: FailurePair, number: number): Html {
     : formula;
   return html`
     <article class="pair" id="${failureId(name)}">
-      <h4>${number}. ${name}</h4>
+      <h4>${number}. ${name}${anchor(failureId(name))}</h4>
       <p>${FAULTS[name].summary}. <span class="note">Does the reward show it? ${rewardSentence(
         pair,
       )}.</span></p>
@@ -88,7 +88,7 @@ function signatureTable({ signatures }: FaultsData): Html {
       verdictMark(holds ? "holds" : "missed"),
     ]),
   });
-  return html`<h3 id="signatures">${title}</h3>${table}`;
+  return html`${partHeading("signatures", title)}${table}`;
 }
 
 /** Means of the first and last four steps of every run. */
@@ -129,7 +129,7 @@ export function dashboardPage(faults: FaultsData): Section {
 the batch, which is what one watches. Below: the metric that exposes the failure.</p>
 <div class="charts wide">${pairs.map((pair, i) => pairArticle(pair, i + 1))}</div>
 ${signatureTable(faults)}
-<h3 id="all-runs">All runs of the catalogue</h3>
+${partHeading("all-runs", "All runs of the catalogue")}
 ${endsTable(faults)}`,
     parts: [
       ...pairs.map(({ name }) => ({ id: failureId(name), title: name })),

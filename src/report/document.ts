@@ -1,6 +1,7 @@
 /** The document around the sections: head with its content security policy, table of contents, data, script. */
 import { chartData, chartsOf } from "./chart.ts";
 import { type Html, html, jsonBlock, NOTHING } from "./html.ts";
+import { anchor } from "./tables.ts";
 import pagesStyle from "./pages.css" with { type: "text" };
 import frameStyle from "./style.css" with { type: "text" };
 import type { PageData, PageScripts } from "./page_data.ts";
@@ -19,6 +20,9 @@ export interface Section {
 
 /** Rules of single pages come first, so that those for narrow windows and paper have the last word. */
 const STYLE_SHEET = pagesStyle + tokenStyle + frameStyle;
+
+/** Stands in the head of every report, so that no other file is taken for one. */
+export const GENERATOR = "agentrl";
 
 /** A report is to be mailed and opened anywhere: 2 MB. */
 export const MAX_BYTES = 2_000_000;
@@ -73,6 +77,7 @@ function requireUnique(names: readonly string[]): void {
  *
  * @param options.title The heading.
  * @param options.subtitle One line below it.
+ * @param options.tab What the window's tab says (default: the heading).
  * @param options.sections In reading order.
  * @param options.data Further values for the page's script.
  * @param options.scripts The scripts.
@@ -82,11 +87,12 @@ function requireUnique(names: readonly string[]): void {
 export async function buildDocument(options: {
   readonly title: string;
   readonly subtitle: string;
+  readonly tab?: string;
   readonly sections: readonly Section[];
   readonly data: Omit<PageData, "charts" | "tokens">;
   readonly scripts: PageScripts;
 }): Promise<string> {
-  const { title, subtitle, sections, data, scripts } = options;
+  const { title, subtitle, tab = title, sections, data, scripts } = options;
   const charts = sections.flatMap(({ body }) => chartsOf(body));
   const tokens = sections.flatMap(({ body }) => tokenPayloadsOf(body));
   requireUnique([
@@ -103,7 +109,7 @@ export async function buildDocument(options: {
   const body = sections.map((section) =>
     html`
       <section id="${section.id}" aria-labelledby="${section.id}-heading">
-      <h2 id="${section.id}-heading">${section.title}</h2>
+      <h2 id="${section.id}-heading">${section.title}${anchor(section.id)}</h2>
       ${section.body}
       </section>
     `
@@ -119,10 +125,11 @@ export async function buildDocument(options: {
       <html lang="en">
         <head>
           <meta charset="utf-8">
+          <meta name="generator" content="${GENERATOR}">
           <meta http-equiv="Content-Security-Policy" content="${policy}">
           <meta name="viewport" content="width=device-width, initial-scale=1">
           <meta name="color-scheme" content="light dark">
-          <title>${title}</title>
+          <title>${tab}</title>
           <style>${ownText(STYLE_SHEET)}</style>
         </head>
         <body>

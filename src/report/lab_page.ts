@@ -7,7 +7,7 @@ import { type Chart, chartFigure, type Tone } from "./chart.ts";
 import type { Section } from "./document.ts";
 import { formatCell } from "./format.ts";
 import { type Html, html, idOf, NOTHING } from "./html.ts";
-import { resultTable, verdictMark } from "./tables.ts";
+import { partHeading, resultTable, verdictMark } from "./tables.ts";
 
 /** Marks and curves of a figure in turn; the last ones are levels to compare with. */
 const TONES: readonly Tone[] = ["first", "second", "third", "fourth", "fifth", "level"];
@@ -69,7 +69,7 @@ function experiment(record: LabRecord): Html {
     `${formatCell(durationMs / 1000)} s`,
     ...(quick ? ["quick"] : []),
   ];
-  return html`<h3 id="${experimentId(record)}">${title}</h3>
+  return html`${partHeading(experimentId(record), title)}
 <p>${shows}</p>
 <p class="note">${marks.join(" · ")}</p>
 ${checks.length === 0 ? NOTHING : html`<ul>${checks.map(checkItem)}</ul>`}

@@ -113,15 +113,15 @@ function eventsOf({ view, findings }: LogData, keys: ReadonlySet<string>): Chart
 }
 
 /** What a healthy run of the user's did over the same steps, as a band of its extremes. */
-function bandOf(against: RunView | undefined, key: string): ChartBand | undefined {
+function bandsOf(against: RunView | undefined, key: string): ChartBand[] {
   const series = against && seriesOf(against.log, key);
-  if (!series) return undefined;
+  if (!series) return [];
   const finite = series.values.filter(Number.isFinite);
-  if (finite.length === 0) return undefined;
+  if (finite.length === 0) return [];
   const low = finite.reduce((a, b) => Math.min(a, b));
   const high = finite.reduce((a, b) => Math.max(a, b));
   const ends = [series.steps[0], series.steps[series.steps.length - 1]];
-  return { name: "the healthy run", points: ends.map((x) => [x, low, high]) };
+  return [{ name: "the healthy run", points: ends.map((x) => [x, low, high]) }];
 }
 
 function definitionOf({ definition }: ShownSeries): string {
@@ -155,7 +155,7 @@ function chartOf(
       xLabel: log.axes[first.axis] ?? "step",
       yLabel: first.definition && first.definition.unit !== "1" ? first.definition.unit : "",
       series,
-      band: shown.length === 1 ? bandOf(data.against, first.key) : undefined,
+      bands: shown.length === 1 ? bandsOf(data.against, first.key) : [],
       events: eventsOf(data, new Set(shown.map(({ key }) => key))),
     },
     definitions: shown.map((one) => [one.key, definitionOf(one)] as const)

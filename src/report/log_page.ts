@@ -5,7 +5,7 @@ import { formatNumber } from "./format.ts";
 import { type Html, html, idOf, NOTHING } from "./html.ts";
 import { type LogChart, logCharts, type LogGroup } from "./log_charts.ts";
 import type { LogData } from "./log_data.ts";
-import { facts } from "./tables.ts";
+import { facts, partHeading } from "./tables.ts";
 
 function definitionsOf({ definitions }: LogChart): Html {
   if (definitions.length === 0) return NOTHING;
@@ -23,7 +23,7 @@ function figure(chart: LogChart): Html {
 }
 
 function groupPart({ id, title, charts }: LogGroup): Html {
-  return html`<h3 id="${id}">${title}</h3>
+  return html`${partHeading(id, title)}
 <div class="charts">${charts.map(figure)}</div>`;
 }
 

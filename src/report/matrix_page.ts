@@ -30,8 +30,14 @@ const SIGNS = {
 } as const satisfies Record<CheckVerdict, string>;
 
 function cell({ verdict, value, relation, bound, boundReason, reason, name }: Check): Html {
-  const more = `${name}: ${reason}; bound ${formatBound(relation, bound)} (${boundReason})`;
-  const shown = value === null ? SIGNS[verdict] : `${SIGNS[verdict]} ${formatNumber(value)}`;
+  const measured = value === null ? "" : `${formatNumber(value)}, `;
+  const more = `${name}: ${measured}${reason}; bound ${
+    formatBound(relation, bound)
+  } (${boundReason})`;
+  // A column for each check leaves no room for the values of what holds.
+  const shown = verdict === "violated" && value !== null
+    ? `${SIGNS[verdict]} ${formatNumber(value)}`
+    : SIGNS[verdict];
   return html`<span class="tip ${verdict}" tabindex="0">${shown}<span class="more"> ${more}</span></span>`;
 }
 
@@ -70,8 +76,9 @@ export function matrixPage({ rows, further }: MatrixData): Section {
     id: "matrix",
     title: "Matrix of invariants",
     body: html`
-      <p>Each row is the trainer with one fault, checked on 64 episodes before any training. A cell holds the measured value;
-      its bound and where the bound comes from show on hover and focus (arrow keys move between cells). ✓ holds, ✗ violated, – not applicable, ? not checkable.</p>
+      <p>Each row is the trainer with one fault, checked on 64 episodes before any training. ✓ holds, ✗ violated
+      (with the measured value), – not applicable, ? not checkable. Value, bound and where the bound comes from show on hover and
+      focus; arrow keys move between cells.</p>
       ${names(rows)}
       ${table("The faults of the tutorial", rows)}
       ${table("Further faults, and configurations that run correct code", further)}

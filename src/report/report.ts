@@ -9,7 +9,7 @@ import { logPage } from "./log_page.ts";
 import { matrixPage } from "./matrix_page.ts";
 import { reproducePage } from "./reproduce_page.ts";
 import type { ReportContent } from "./report_content.ts";
-import { runPage } from "./run_page.ts";
+import { runPage, runSummary } from "./run_page.ts";
 import { speedPage } from "./speed_page.ts";
 import { summaryPage } from "./summary_page.ts";
 import { tokenPage } from "./token_page.ts";
@@ -18,6 +18,12 @@ import { triageData, triagePage } from "./triage_page.ts";
 /** True where a report shows runs and nothing of ours around them: then they come first, without an introduction. */
 function isAboutRuns({ faults, matrix, lab, bench }: ReportContent): boolean {
   return !faults && !matrix && lab.length === 0 && bench.length === 0;
+}
+
+/** True where nothing but timings is shown. */
+function isAboutSpeed({ runs, logs, tokens, faults, matrix, lab, bench }: ReportContent): boolean {
+  return bench.length > 0 && !faults && !matrix && lab.length === 0 &&
+    runs.length + logs.length + tokens.length === 0;
 }
 
 function pages(
@@ -31,6 +37,7 @@ function pages(
     ...runs.map(runPage),
   ];
   const reproduce = reproducePage(content, { chartJsVersion, words });
+  if (isAboutSpeed(content)) return [speedPage(bench)];
   if (isAboutRuns(content)) {
     const summary = logs.length + runs.length > 1 ? [summaryPage(content)] : [];
     // The map is about our own metrics and invariants.
@@ -41,15 +48,22 @@ function pages(
     summaryPage(content),
     ...(faults ? [dashboardPage(faults)] : []),
     ...(matrix ? [matrixPage(matrix)] : []),
-    triagePage(words),
     ...(lab.length > 0 ? [labPage(lab)] : []),
     ...shown,
     ...(bench.length > 0 ? [speedPage(bench)] : []),
+    triagePage(words),
     reproduce,
   ];
 }
 
-function headingOf(content: ReportContent): { readonly title: string; readonly subtitle: string } {
+/** What stands above the pages; `tab` is what the window's tab says where it is more than the title. */
+interface Heading {
+  readonly title: string;
+  readonly subtitle: string;
+  readonly tab?: string;
+}
+
+function headingOf(content: ReportContent): Heading {
   const { logs, runs, tokens } = content;
   const names = new Set([...logs, ...runs, ...tokens].map(({ name }) => name));
   if (isAboutRuns(content) && names.size === 1) {
@@ -57,10 +71,17 @@ function headingOf(content: ReportContent): { readonly title: string; readonly s
       ...(logs.length + runs.length > 0 ? ["its metrics"] : []),
       ...(tokens.length > 0 ? ["its tokens"] : []),
     ];
+    const title = [...names].join();
+    const [run] = runs;
+    // Ours tell what they are and what they reached, also in the window's tab.
+    if (run) return { title, subtitle: `${runSummary(run)}.`, tab: `${title}: ${runSummary(run)}` };
     return {
-      title: [...names].join(),
+      title,
       subtitle: `A training run: what is said about it, and ${parts.join(" and ")}.`,
     };
+  }
+  if (isAboutSpeed(content)) {
+    return { title: "agentrl bench", subtitle: "How fast kernels, rollouts and training run." };
   }
   return {
     title: "agentrl report",

@@ -1,6 +1,7 @@
 /** The page of a run: what triage says of it, what it is, what it reached, its invariants, every metric in four groups, its episodes. */
 import type { MetricGroup } from "../rl/metric_dictionary.ts";
 import type { CheckResult } from "../diagnose/invariant.ts";
+import { resolveConfig } from "../rl/config.ts";
 import { baseName } from "../run/run_settings.ts";
 import type { Chart } from "./chart.ts";
 import type { Section } from "./document.ts";
@@ -9,7 +10,7 @@ import { formatBound, formatNumber } from "./format.ts";
 import { type Html, html, idOf, NOTHING } from "./html.ts";
 import type { RunData } from "./run_data.ts";
 import { bandNote, groupCharts, otherCharts } from "./run_panels.ts";
-import { columnsOf, dataTable, facts, verdictMark } from "./tables.ts";
+import { columnsOf, dataTable, facts, partHeading, verdictMark } from "./tables.ts";
 import { triagePart } from "./triage_part.ts";
 import { transcripts } from "./transcripts.ts";
 
@@ -29,6 +30,34 @@ function ends(run: RunData, name: string): string {
   return `${formatNumber(points[0][1])} → ${formatNumber(points[points.length - 1][1])}`;
 }
 
+/** The settings that are not its algorithm's defaults; the seed stands with the algorithm. */
+function changedSettings({ settings }: RunData): string {
+  if (settings === undefined) return "not known";
+  const { config } = settings;
+  const defaults = new Map<string, unknown>(
+    Object.entries(resolveConfig({ flags: { algorithm: config.algorithm } })),
+  );
+  const changed = Object.entries(config)
+    .filter(([key, value]) =>
+      key !== "seed" && JSON.stringify(value) !== JSON.stringify(defaults.get(key))
+    )
+    .map(([key, value]) =>
+      `${key} ${JSON.stringify(value)} (default ${JSON.stringify(defaults.get(key))})`
+    );
+  return changed.join(", ") || "none";
+}
+
+/** What it is and what it reached, in a line for its heading. */
+export function runSummary(run: RunData): string {
+  const { settings, stepCount } = run;
+  const what = settings === undefined ? "A training run" : settings.config.algorithm;
+  const reached = [["reward", "reward"], ["eval_pass", "held-out pass rate"]]
+    .filter(([name]) => run.metrics.has(name)).map(([name, title]) =>
+      `${title} ${ends(run, name)}`
+    );
+  return [what, `${formatNumber(stepCount)} steps`, ...reached].join(", ");
+}
+
 function runFacts(run: RunData): Html {
   const { settings, stepCount, path } = run;
   const known = settings
@@ -36,6 +65,7 @@ function runFacts(run: RunData): Html {
       ["algorithm", `${settings.config.algorithm}, seed ${settings.config.seed}`],
       ["gym", `${settings.config.preset}, reward by ${settings.config.reward} tests`],
       ["base agent", baseName(settings.base)],
+      ["other than the defaults", changedSettings(run)],
       ["fault on purpose", settings.bug ?? "none"],
       ["adapter", settings.adapter ?? "not known"],
     ] as const
@@ -95,7 +125,7 @@ export function runPage(run: RunData, index: number): Section {
   const block = (id: string, title: string, body: Html): Html => {
     if (body.markup === "") return NOTHING;
     parts.push({ id: idOf(prefix, id), title });
-    return html`<h3 id="${idOf(prefix, id)}">${title}</h3>\n${body}`;
+    return html`${partHeading(idOf(prefix, id), title)}\n${body}`;
   };
   const grid = (charts: readonly Chart[]) =>
     charts.length === 0

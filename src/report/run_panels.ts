@@ -1,7 +1,7 @@
 /** The panels of a run: which metrics share a chart, in the four groups of the metrics dictionary. */
-import { HEALTHY_RANGES, HEALTHY_RANGES_FROM } from "../faults/healthy_ranges.ts";
+import { HEALTHY_RANGES_FROM, healthyRangeByStep } from "../faults/healthy_ranges.ts";
 import { type MetricGroup, METRICS } from "../rl/metric_dictionary.ts";
-import type { Chart, ChartBand, ChartEvent, Tone } from "./chart.ts";
+import type { Chart, ChartBand, ChartEvent, ChartSeries, Tone } from "./chart.ts";
 import { idOf } from "./html.ts";
 import type { RunData } from "./run_data.ts";
 
@@ -9,7 +9,6 @@ import type { RunData } from "./run_data.ts";
 interface Panel {
   readonly title: string;
   readonly group: MetricGroup;
-  /** The first one's healthy range is drawn. */
   readonly metrics: readonly (keyof typeof METRICS)[];
 }
 
@@ -71,13 +70,12 @@ function isLikeTheHealthyRuns({ settings }: RunData): boolean {
   return settings?.config.algorithm === "grpo" && settings.config.preset === "rl";
 }
 
-function healthyBand(run: RunData, name: keyof typeof METRICS): ChartBand | undefined {
-  const points = run.metrics.get(name);
-  const range = HEALTHY_RANGES[name];
-  if (!points || !range || !isLikeTheHealthyRuns(run)) return undefined;
-  const [low, high] = range;
-  const ends = [points[0][0], points[points.length - 1][0]];
-  return { name: "healthy range", points: ends.map((x) => [x, low, high]) };
+/** What the healthy runs did at the steps that the run has. */
+function healthyBand(run: RunData, { name, tone }: ChartSeries): ChartBand[] {
+  const lastStep = run.metrics.get(name)?.at(-1)?.[0] ?? -Infinity;
+  if (!isLikeTheHealthyRuns(run)) return [];
+  const points = healthyRangeByStep(name).filter(([step]) => step <= lastStep);
+  return points.length < 2 ? [] : [{ name: `${name}, healthy runs`, tone, points }];
 }
 
 function eventsOf({ checkpoints, recorded }: RunData): ChartEvent[] {
@@ -103,21 +101,21 @@ function evaluationChart(run: RunData, prefix: string): Chart[] {
     xRange: stepRange(run),
     yLabel: "share",
     series: [{ name: "eval_pass", style: "points", tone: "first", points }],
-    band: {
+    bands: [{
       name: "95 % Wilson interval",
       points: points.flatMap(([x]) => {
         const [from, to] = [low.get(x), high.get(x)];
         return from === undefined || to === undefined ? [] : [[x, from, to] as const];
       }),
-    },
+    }],
   }];
 }
 
 function panelChart(run: RunData, panel: Panel, prefix: string): Chart[] {
   const { title, metrics: [first, ...others] } = panel;
-  const series = [first, ...others].flatMap((name, i) => {
+  const series = [first, ...others].flatMap((name, i): ChartSeries[] => {
     const points = run.metrics.get(name);
-    return points ? [{ name, style: "line" as const, tone: TONES[i], points }] : [];
+    return points ? [{ name, style: "line", tone: TONES[i], points }] : [];
   });
   if (series.length === 0) return [];
   return [{
@@ -127,7 +125,7 @@ function panelChart(run: RunData, panel: Panel, prefix: string): Chart[] {
     xRange: stepRange(run),
     yLabel: yLabel(first),
     series,
-    band: healthyBand(run, first),
+    bands: series.flatMap((one) => healthyBand(run, one)),
     events: eventsOf(run),
   }];
 }
@@ -172,6 +170,6 @@ function stepRange({ metrics }: RunData): readonly [number, number] | undefined 
 /** The sentence under the charts of a run. */
 export function bandNote(run: RunData): string {
   return isLikeTheHealthyRuns(run)
-    ? `Shaded: the healthy range, the extremes of ${HEALTHY_RANGES_FROM}.`
+    ? `Shaded: the extremes at each step of ${HEALTHY_RANGES_FROM}.`
     : "No healthy range is drawn: those that ship were measured with GRPO in the shortcut-free gym.";
 }

@@ -21,7 +21,10 @@ export interface Table {
   readonly title: string;
   /** False where the title stands above it already (default true). */
   readonly hasCaption?: boolean;
-  /** `matrix`: arrow keys move within it. `stack`: rows become cards where the window is narrow. Default `plain`. */
+  /**
+   * `stack`: rows become cards where the window is narrow; `matrix`: likewise, its many columns are narrow, and arrow keys
+   * move within it. Default `plain`.
+   */
   readonly kind?: "plain" | "matrix" | "stack";
   readonly columns: readonly Column[];
   /** One cell a column. */
@@ -38,7 +41,7 @@ export function dataTable(
 ): Html {
   const head = columns.map(({ name, kind }) => html`<th scope="col" class="${kind}">${name}</th>`);
   const cell = (part: Content, { name, kind: align }: Column) => {
-    if (kind === "stack") return html`<td class="${align}" data-label="${name}">${part}</td>`;
+    if (kind !== "plain") return html`<td class="${align}" data-label="${name}">${part}</td>`;
     // Numbers are the most and need no class: that keeps the tables of charts small.
     return align === "number" ? html`<td>${part}</td>` : html`<td class="${align}">${part}</td>`;
   };
@@ -54,6 +57,22 @@ export function dataTable(
         class="${kind}">${caption}<thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>
     </div>
   `;
+}
+
+/**
+ * The link of a heading to itself, to be copied: it shows on hover. The keyboard and readers of the page have the contents.
+ *
+ * @param id Of the heading or its section.
+ */
+export function anchor(id: string): Html {
+  return html`
+    <a class="anchor" href="#${id}" aria-hidden="true" tabindex="-1">#</a>
+  `;
+}
+
+/** A heading within a page that can be linked to. */
+export function partHeading(id: string, title: string): Html {
+  return html`<h3 id="${id}">${title}${anchor(id)}</h3>`;
 }
 
 /** Names and values, one a line. */

@@ -4,7 +4,7 @@ import { producerTitle } from "../producers/producers.ts";
 import { findingsPart, type PlaceTarget } from "./findings_part.ts";
 import { formatNumber } from "./format.ts";
 import { type Content, type Html, html, idOf, NOTHING } from "./html.ts";
-import { facts } from "./tables.ts";
+import { facts, partHeading } from "./tables.ts";
 import { gapChartsPart, sideName } from "./token_charts.ts";
 import type { TokenData } from "./token_data.ts";
 import type { TokenDigest } from "./token_digest.ts";
@@ -243,7 +243,7 @@ export function tokenPage(data: TokenData, index: number): Section {
   const parts = tokenParts(data, id);
   const body = html`${findingsPart(data.findings, new Map(), placeTarget(data, id))}
 ${sourceFacts(data)}
-${parts.map((part) => html`<h3 id="${part.id}">${part.title}</h3>\n${part.body}`)}`;
+${parts.map((part) => html`${partHeading(part.id, part.title)}\n${part.body}`)}`;
   return {
     id,
     title: `Tokens of ${data.name}`,

@@ -45,7 +45,7 @@ Deno.test("README.md and docs: what their commands write, git ignores", () => {
   const readme = [...pages().values()].join("\n");
   const ignored = Deno.readTextFileSync(new URL(".gitignore", ROOT)).split("\n");
   const outputs = Array.from(readme.matchAll(/--out ([\w./-]+)/g), ([, path = ""]) => path);
-  // `report` writes this where nothing else is said.
+  // `report` of several runs writes this where nothing else is said.
   const written = [...new Set([...outputs, "report.html"])];
   assert(written.length > 3);
   const isIgnored = (path: string) =>

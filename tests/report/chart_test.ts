@@ -11,14 +11,21 @@ function chartOf(points: readonly Point[], rest: Partial<Chart> = {}): Chart {
 const curve = (...ys: number[]) => chartOf(ys.map((y, x): Point => [x, y]));
 
 Deno.test("yScale() is logarithmic when values span two decades, with zeros a decade below", () => {
-  assertEquals(yScale(curve(1, 99)), { log: false, zeroAt: null });
-  assertEquals(yScale(curve(1, 100)), { log: true, zeroAt: null });
-  assertEquals(yScale(curve(0, 0.02, 30)), { log: true, zeroAt: -3 });
-  assertEquals(yScale(curve(-1, 0.02, 30)), { log: false, zeroAt: null });
-  assertEquals(yScale(curve(0, 0, NaN)), { log: false, zeroAt: null });
+  const scale = (log: boolean, canBeLog: boolean, zeroAt: number | null) => ({
+    log,
+    canBeLog,
+    zeroAt,
+  });
+  assertEquals(yScale(curve(1, 99)), scale(false, true, null));
+  assertEquals(yScale(curve(1, 100)), scale(true, true, null));
+  assertEquals(yScale(curve(0, 0.02, 30)), scale(true, true, -3));
+  assertEquals(yScale(curve(-1, 0.02, 30)), scale(false, false, null));
+  assertEquals(yScale(curve(0, 0, NaN)), scale(false, false, null));
+  // Readers may ask for it where it is not drawn at first; zeros have their place then, too.
+  assertEquals(yScale(curve(0, 0.02)), scale(false, true, -3));
   // A band counts, too.
-  const band = { name: "range", points: [[0, 0.001, 1]] as const };
-  assertEquals(yScale({ ...curve(1, 2), band }).log, true);
+  const bands = [{ name: "range", points: [[0, 0.001, 1]] }] as const;
+  assertEquals(yScale({ ...curve(1, 2), bands }).log, true);
 });
 
 Deno.test("chartData() rounds, thins out, and writes null for what is not finite", () => {

@@ -97,11 +97,14 @@ Deno.test("every canonical metric has a place on the page, and only one", () => 
 
 Deno.test("logPage() draws no band but that of the user's own healthy run", () => {
   const data = logOf("a.json");
-  assert(chartsOf(logPage(data, 0).body).every(({ band }) => band === undefined));
+  assert(chartsOf(logPage(data, 0).body).every(({ bands = [] }) => bands.length === 0));
   const { view } = logOf("healthy.json", 20);
   const { body } = logPage({ ...data, against: view }, 0);
   const length = chartsOf(body).find(({ title }) => title === "completions/mean_length");
-  assertEquals(length?.band?.points.map(([, low, high]) => [low, high]), [[220, 220], [220, 220]]);
+  assertEquals(length?.bands?.[0].points.map(([, low, high]) => [low, high]), [[220, 220], [
+    220,
+    220,
+  ]]);
   assertStringIncludes(body.markup, "healthy.json");
 });
 

@@ -33,7 +33,16 @@ Deno.test("matrixPage() shows sign and value, and has bound and reason at hand",
   const matrix = matrixOfLab(DATA);
   assert(matrix);
   const { markup } = matrixPage(matrix).body;
-  for (const part of ["✓ 0<", "✗ 0.543<", "–<", "bound ≤ 10⁻⁶ (rounding)", ">no check<"]) {
+  for (
+    const part of [
+      "✓<",
+      "check number 6: 0, difference",
+      "✗ 0.543<",
+      "–<",
+      "bound ≤ 10⁻⁶ (rounding)",
+      ">no check<",
+    ]
+  ) {
     assertStringIncludes(markup, part);
   }
 });

@@ -1,5 +1,8 @@
 /** The page's script as one text: the modules of src/report/script without their types, in the order of their imports. */
 import { stripTypeScriptTypes } from "node:module";
+import chartAxes from "../script/chart_axes.ts" with { type: "text" };
+import chartTools from "../script/chart_tools.ts" with { type: "text" };
+import chartView from "../script/chart_view.ts" with { type: "text" };
 import charts from "../script/charts.ts" with { type: "text" };
 import keyboard from "../script/keyboard.ts" with { type: "text" };
 import numbers from "../script/numbers.ts" with { type: "text" };
@@ -21,7 +24,17 @@ const TOKEN_MODULES = [
   tokenText,
   tokenView,
 ];
-const MODULES = [numbers, charts, triageMap, keyboard, ...TOKEN_MODULES, page];
+const MODULES = [
+  numbers,
+  chartView,
+  chartAxes,
+  chartTools,
+  charts,
+  triageMap,
+  keyboard,
+  ...TOKEN_MODULES,
+  page,
+];
 
 /** Imports and the word `export` at the beginning of a line, which one text needs no more, and the blanks that types leave. */
 const LEFTOVERS = /^import [^;]*;\n|^export |[ \t]+$/gm;

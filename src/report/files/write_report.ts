@@ -1,25 +1,57 @@
 /** Writes a report: the pages with the scripts that run in them, as one file. */
+import { UserError } from "../../core/errors.ts";
 import type { MentionWords } from "../../core/mention.ts";
 import { writeFileAtomic } from "../../files/atomic_file.ts";
+import { asUserError } from "../../files/file_error.ts";
+import { exists } from "../../files/paths.ts";
+import { GENERATOR } from "../document.ts";
 import type { ReportContent } from "../report_content.ts";
 import { renderReport } from "../report.ts";
 import { CHART_JS_VERSION, readChartJs } from "./chart_js.ts";
 import { pageScript } from "./page_script.ts";
 
+/** Bytes of a report's beginning in which its generator stands. */
+const HEAD_BYTES = 4096;
+
 /**
- * Renders a report and writes it, whole or not at all.
+ * Refuses to replace a file that is no report.
  *
+ * @param path Where a report shall go.
+ * @returns True where an earlier report stands there.
+ * @throws {UserError} When another file stands there, or it cannot be read.
+ */
+export function requireReportPlace(path: string): boolean {
+  if (!exists(path)) return false;
+  const bytes = new Uint8Array(HEAD_BYTES);
+  let read = 0;
+  try {
+    using file = Deno.openSync(path);
+    read = file.readSync(bytes) ?? 0;
+  } catch (error) {
+    throw asUserError(error, `Cannot replace ${path}`);
+  }
+  const head = new TextDecoder().decode(bytes.subarray(0, read));
+  if (head.includes(`<meta name="generator" content="${GENERATOR}">`)) return true;
+  throw new UserError(
+    `Cannot write ${path}: a file stands there that is no report of agentrl; choose another name or move it`,
+  );
+}
+
+/**
+ * Renders a report and writes it, whole or not at all; an earlier report is replaced.
+ * *
  * @param path The file.
  * @param content What it shows.
  * @param options.words Says the commands with which things are made again (default: plainly).
  * @returns Its size in bytes.
- * @throws {UserError} When it does not fit into a report, or the file cannot be written.
+ * @throws {UserError} When it does not fit into a report, another file stands there, or the file cannot be written.
  */
 export async function writeReport(
   path: string,
   content: ReportContent,
   { words }: { readonly words?: MentionWords | undefined } = {},
 ): Promise<number> {
+  requireReportPlace(path);
   const scripts = {
     chartJs: readChartJs(),
     chartJsVersion: CHART_JS_VERSION,

@@ -2,8 +2,11 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 import type { Chart as ChartClass, ChartConfiguration, ChartDataset } from "chart.js";
-import type { ChartData, ChartDataSeries } from "../chart.ts";
-import { logTicks, show, toAxis } from "./numbers.ts";
+import type { ChartData, ChartDataBand, ChartDataSeries } from "../chart.ts";
+import { axes, colour } from "./chart_axes.ts";
+import { addChartTools, zoomByDragging } from "./chart_tools.ts";
+import { type ChartView, firstView, smooth } from "./chart_view.ts";
+import { fromXAxis, show, toAxis, toXAxis } from "./numbers.ts";
 
 /** The published build stands before this script and defines it. */
 declare const Chart: typeof ChartClass;
@@ -17,7 +20,9 @@ interface ShownPoint {
 
 type Dataset = ChartDataset<"line", ShownPoint[]> & {
   readonly isBand?: boolean;
-  readonly isLowEdge?: boolean;
+  /** Of two that belong together the one that the legend leaves out: a range's low edge, a curve behind its average. */
+  readonly isBehind?: boolean;
+  readonly isSmoothed?: boolean;
 };
 
 type Configuration = ChartConfiguration<"line", ShownPoint[]>;
@@ -40,24 +45,42 @@ const MARKS = {
   level: "star",
 } as const;
 
-/** A colour of the theme that holds now. */
-function colour(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-}
-
 /** Few points are marked, so that single evaluations can be seen; many make a line. */
 function radiusOf({ style, tone, x }: ChartDataSeries): number {
   if (style === "points") return x.length > 60 ? 2 : 5;
   return tone === "level" || x.length > 30 || x.length === 2 ? 0 : 2.5;
 }
 
+/** Points on their axes. */
+function pointsOf(
+  chart: ChartData,
+  xs: readonly (number | null)[],
+  ys: readonly (number | null)[],
+): ShownPoint[] {
+  return xs.map((x, i) => ({
+    x: toXAxis(chart, x ?? NaN),
+    y: toAxis(chart, ys[i]),
+    shown: ys[i],
+  }));
+}
+
+/** A curve without its marks, pale, behind its moving average. */
+const RAW = { borderDash: [], borderWidth: 1, pointRadius: 0, pointHoverRadius: 3 };
+
+function pale(tone: string): string {
+  return `color-mix(in srgb, ${colour(tone)} 35%, transparent)`;
+}
+
 /** Later curves lie on top, dashed, so that two equal ones both show. */
-function lineDataset(chart: ChartData, index: number): Dataset {
+function lineDatasets(chart: ChartData, index: number, view: ChartView): Dataset[] {
   const series = chart.series[index];
   const { name, style, tone, x, y } = series;
-  return {
+  const points = (ys: readonly (number | null)[]) => pointsOf(chart, x, ys);
+  const hidden = view.hidden.has(name);
+  const line: Dataset = {
     label: name,
-    data: x.map((value, i) => ({ x: value ?? NaN, y: toAxis(chart, y[i]), shown: y[i] })),
+    hidden,
+    data: points(y),
     showLine: style === "line",
     borderColor: colour(tone),
     backgroundColor: colour(tone),
@@ -69,40 +92,47 @@ function lineDataset(chart: ChartData, index: number): Dataset {
     order: -index,
     clip: 8, // Marks at the ends stay whole.
   };
+  if (view.smoothing === 0 || style !== "line") return [line];
+  return [
+    { ...line, ...RAW, borderColor: pale(tone), isBehind: true },
+    { ...line, data: points(smooth(y, view.smoothing)), pointRadius: 0, isSmoothed: true },
+  ];
 }
 
-function bandDatasets(chart: ChartData): Dataset[] {
-  const { band } = chart;
-  if (!band) return [];
+function bandDatasets(chart: ChartData, band: ChartDataBand, view: ChartView): Dataset[] {
+  const fill = band.tone === undefined
+    ? colour("band")
+    : `color-mix(in srgb, ${colour(band.tone)} 18%, transparent)`;
   const edge = (
     xs: readonly (number | null)[],
     ys: readonly (number | null)[],
-    fill: false | "-1",
+    target: false | "-1",
   ): Dataset => ({
     label: band.name,
-    data: xs.map((x, i) => ({ x: x ?? NaN, y: toAxis(chart, ys[i]), shown: ys[i] })),
+    hidden: view.hidden.has(band.name),
+    data: pointsOf(chart, xs, ys),
     borderWidth: 0,
     pointRadius: 0,
     pointHoverRadius: 0,
     pointStyle: "rect",
-    backgroundColor: colour("band"),
-    borderColor: colour("band"),
-    fill,
+    backgroundColor: fill,
+    borderColor: fill,
+    fill: target,
     order: 1,
     isBand: true,
-    isLowEdge: fill === false,
+    isBehind: target === false,
   });
   return [edge(band.lowX, band.low, false), edge(band.highX, band.high, "-1")];
 }
 
 /** Marks of what happened at a step: triangles on the x axis, and lines where a finding or a restart is. */
-function eventMarks({ events }: ChartData): NonNullable<Configuration["plugins"]>[number] {
+function eventMarks(chart: ChartData): NonNullable<Configuration["plugins"]>[number] {
   return {
     id: "eventMarks",
     afterDatasetsDraw({ ctx, chartArea, scales }) {
       ctx.save();
-      for (const { x, kind } of events) {
-        const [left, bottom] = [scales.x.getPixelForValue(x), chartArea.bottom];
+      for (const { x, kind } of chart.events) {
+        const [left, bottom] = [scales.x.getPixelForValue(toXAxis(chart, x)), chartArea.bottom];
         ctx.strokeStyle = ctx.fillStyle = colour(kind === "finding" ? "violated" : "text-quiet");
         ctx.beginPath();
         if (kind === "finding" || kind === "seam") {
@@ -125,75 +155,10 @@ function eventMarks({ events }: ChartData): NonNullable<Configuration["plugins"]
   };
 }
 
-/** Whole powers of ten; from 0 up where nothing is negative; a curve of exact zeros lies on the axis. */
-function yLimits(chart: ChartData) {
-  const { log, zeroAt, series, band } = chart;
-  const values = [...series.flatMap(({ y }) => y), ...(band ? [...band.low, ...band.high] : [])]
-    .filter((y) => y !== null);
-  if (log) {
-    const powers = values.map((y) => toAxis(chart, y));
-    return {
-      min: zeroAt ?? Math.floor(powers.reduce((a, b) => Math.min(a, b), Infinity)),
-      max: Math.ceil(powers.reduce((a, b) => Math.max(a, b), -Infinity)),
-    };
-  }
-  if (values.some((y) => y < 0)) return { grace: "5%" };
-  return values.some((y) => y > 0) ? { beginAtZero: true } : { min: 0, max: 1 };
-}
-
-function axes(chart: ChartData): NonNullable<NonNullable<Configuration["options"]>["scales"]> {
-  const grid = { color: colour("grid"), drawTicks: false };
-  const ticks = { color: colour("text-quiet"), maxRotation: 0, padding: 6, font: { size: 12 } };
-  const title = (text: string) => ({
-    display: text !== "",
-    text,
-    color: colour("text-quiet"),
-    font: { size: 12 },
-  });
-  const [min, max] = chart.xRange ?? [];
-  return {
-    x: {
-      type: "linear",
-      ...(min !== undefined && max !== undefined && { min, max }),
-      grid: { ...grid, display: false },
-      border: { color: colour("text-quiet") },
-      ticks: {
-        ...ticks,
-        maxTicksLimit: 7,
-        callback: (value) => show(Number(value)),
-        includeBounds: false,
-      },
-      title: title(chart.xLabel),
-    },
-    y: {
-      type: "linear",
-      ...yLimits(chart),
-      grid,
-      border: { display: false },
-      ticks: {
-        ...ticks,
-        maxTicksLimit: 6,
-        callback: (value, i, all) => {
-          const { label } = all[i];
-          return typeof label === "string" ? label : show(Number(value));
-        },
-      },
-      title: title(chart.yLabel),
-      // Charts above one another have their axes in one line.
-      afterFit(axis) {
-        axis.width = Math.max(axis.width, 64);
-      },
-      afterBuildTicks(axis) {
-        if (chart.log) axis.ticks = logTicks(chart, axis);
-      },
-    },
-  };
-}
-
-function legendOf(chart: ChartData) {
+function legendOf(chart: ChartData, onToggle: (name: string) => void) {
   const isBand = (dataset: unknown) => (dataset as Dataset).isBand === true;
   return {
-    display: chart.series.length > 1 || Boolean(chart.band),
+    display: chart.series.length > 1 || chart.bands.length > 0,
     position: "bottom" as const,
     align: "start" as const,
     labels: {
@@ -212,19 +177,30 @@ function legendOf(chart: ChartData) {
       sort: (a: { datasetIndex?: number }, b: { datasetIndex?: number }) =>
         (a.datasetIndex ?? 0) - (b.datasetIndex ?? 0),
       filter: (item: { datasetIndex?: number }, { datasets }: { datasets: unknown[] }) =>
-        (datasets[item.datasetIndex ?? 0] as Dataset).isLowEdge !== true,
+        (datasets[item.datasetIndex ?? 0] as Dataset).isBehind !== true,
     },
-    onClick: () => {},
+    onClick: (_event: unknown, { text }: { readonly text: string }) => onToggle(text),
   };
 }
 
-function configurationOf(chart: ChartData): Configuration {
+/** What a tooltip calls a point's curve. */
+function labelOf({ isBand, isBehind, isSmoothed, label }: Dataset): string {
+  if (isBand) return `${label}, ${isBehind ? "low" : "high"}`;
+  return `${label}${isSmoothed ? ", smoothed" : ""}`;
+}
+
+function configurationOf(
+  data: ChartData,
+  view: ChartView,
+  onToggle: (name: string) => void,
+): Configuration {
+  const chart = { ...data, log: view.log };
   return {
     type: "line",
     data: {
       datasets: [
-        ...bandDatasets(chart),
-        ...chart.series.map((_, i) => lineDataset(chart, i)),
+        ...chart.bands.flatMap((band) => bandDatasets(chart, band, view)),
+        ...chart.series.flatMap((_, i) => lineDatasets(chart, i, view)),
       ],
     },
     options: {
@@ -234,17 +210,15 @@ function configurationOf(chart: ChartData): Configuration {
       parsing: false,
       normalized: true,
       interaction: { mode: "nearest", axis: chart.isScatter ? "xy" : "x", intersect: false },
-      scales: axes(chart),
+      scales: axes(chart, view),
       plugins: {
-        legend: legendOf(chart),
+        legend: legendOf(chart, onToggle),
         tooltip: {
           callbacks: {
-            title: ([item]) => item ? `${chart.xLabel} ${show((item.raw as ShownPoint).x)}` : "",
-            label: ({ dataset, raw }) => {
-              const { isBand, isLowEdge, label } = dataset as Dataset;
-              const edge = isBand ? (isLowEdge ? ", low" : ", high") : "";
-              return `${label}${edge}: ${show((raw as ShownPoint).shown)}`;
-            },
+            title: ([item]) =>
+              item ? `${chart.xLabel} ${show(fromXAxis(chart, (item.raw as ShownPoint).x))}` : "",
+            label: ({ dataset, raw }) =>
+              `${labelOf(dataset as Dataset)}: ${show((raw as ShownPoint).shown)}`,
           },
         },
       },
@@ -253,31 +227,73 @@ function configurationOf(chart: ChartData): Configuration {
   };
 }
 
+/** A chart of the document: what is drawn of it, and how. */
+class ShownChart {
+  readonly #canvas: HTMLCanvasElement;
+  readonly #data: ChartData;
+  #drawing: ChartClass<"line", ShownPoint[]> | undefined;
+  #view: ChartView;
+
+  constructor(canvas: HTMLCanvasElement, data: ChartData) {
+    this.#canvas = canvas;
+    this.#data = data;
+    this.#view = firstView(data);
+    const onChange = (change: Partial<ChartView>) => this.#change(change);
+    const viewOf = () => this.#view;
+    addChartTools(canvas, { data, viewOf, onChange });
+    zoomByDragging(canvas, {
+      xOf: (offset) => {
+        const place = this.#drawing?.scales.x.getValueForPixel(offset);
+        return place === undefined ? undefined : fromXAxis(data, place);
+      },
+      onChange,
+    });
+  }
+
+  get isDrawn(): boolean {
+    return this.#drawing !== undefined;
+  }
+
+  draw(): void {
+    this.#drawing?.destroy();
+    const onToggle = (name: string) => {
+      const hidden = new Set(this.#view.hidden);
+      if (!hidden.delete(name)) hidden.add(name);
+      this.#change({ hidden });
+    };
+    this.#drawing = new Chart(this.#canvas, configurationOf(this.#data, this.#view, onToggle));
+  }
+
+  #change(change: Partial<ChartView>): void {
+    this.#view = { ...this.#view, ...change };
+    this.draw();
+    this.#canvas.dispatchEvent(new Event("viewchange"));
+  }
+}
+
 /** Draws the charts of the document whose canvases are in it. */
 export function showCharts(charts: readonly ChartData[]): void {
-  const drawn = new Map<Element, ChartClass<"line", ShownPoint[]>>();
   const specs = new Map(charts.map((chart) => [chart.id, chart]));
-  const draw = (canvas: Element) => {
-    const spec = specs.get(canvas.id);
-    if (!spec || !(canvas instanceof HTMLCanvasElement)) return;
-    drawn.get(canvas)?.destroy();
-    drawn.set(canvas, new Chart(canvas, configurationOf(spec)));
-  };
+  const shown = new Map<Element, ShownChart>();
+  for (const canvas of document.querySelectorAll<HTMLCanvasElement>(".plot canvas")) {
+    const data = specs.get(canvas.id);
+    if (data) shown.set(canvas, new ShownChart(canvas, data));
+  }
   const inView = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
-      if (isIntersecting && !drawn.has(target)) draw(target);
+      const chart = shown.get(target);
+      if (isIntersecting && chart && !chart.isDrawn) chart.draw();
     }
   }, { rootMargin: "300px" });
-  const canvases = [...document.querySelectorAll(".plot canvas")].filter(({ id }) => specs.has(id));
-  for (const canvas of canvases) inView.observe(canvas);
+  for (const canvas of shown.keys()) inView.observe(canvas);
   const redraw = () => {
-    for (const canvas of [...drawn.keys()]) draw(canvas);
+    for (const chart of shown.values()) if (chart.isDrawn) chart.draw();
   };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   // Paper is white, and every chart is on it.
   addEventListener("beforeprint", () => {
     document.documentElement.classList.add("printing");
-    for (const canvas of canvases) draw(canvas);
+    for (const chart of shown.values()) chart.draw();
   });
   addEventListener("afterprint", () => {
     document.documentElement.classList.remove("printing");

@@ -2,19 +2,37 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 
-const STEPS: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowLeft: -1 };
+/** What an arrow key changes: the place within a row, and the row. */
+const ARROWS: Readonly<Record<string, readonly [across: number, down: number]>> = {
+  ArrowRight: [1, 0],
+  ArrowLeft: [-1, 0],
+  ArrowDown: [0, 1],
+  ArrowUp: [0, -1],
+};
+
+/** What can be focused, by rows: those of a table, or one row of all. */
+function focusRows(group: HTMLElement): HTMLElement[][] {
+  const itemsOf = (part: Element) => [...part.querySelectorAll<HTMLElement>("[tabindex]")];
+  const rows = [...group.querySelectorAll("tr")].map(itemsOf).filter(({ length }) => length > 0);
+  return rows.length > 0 ? rows : [itemsOf(group)];
+}
 
 /** Lets the arrow keys move the focus within each group. */
 export function moveFocusByArrows(): void {
   for (const group of document.querySelectorAll<HTMLElement>(".roving, .matrix")) {
-    const items = [...group.querySelectorAll<HTMLElement>("[tabindex]")];
-    for (const item of items.slice(1)) item.tabIndex = -1;
+    const rows = focusRows(group);
+    for (const item of rows.flat().slice(1)) item.tabIndex = -1;
     group.addEventListener("keydown", (event) => {
-      const current = items.findIndex((item) => item === document.activeElement);
-      const next = items[current + (STEPS[event.key] ?? NaN)];
-      if (current < 0 || !next) return;
+      const y = rows.findIndex((row) => row.some((item) => item === document.activeElement));
+      const row = rows[y];
+      const arrow = ARROWS[event.key];
+      if (!row || !arrow) return;
+      const [across, down] = arrow;
+      const x = row.findIndex((item) => item === document.activeElement);
+      const next = rows[y + down]?.[x + across];
+      if (!next) return;
       event.preventDefault();
-      items[current].tabIndex = -1;
+      row[x].tabIndex = -1;
       next.tabIndex = 0;
       next.focus();
     });

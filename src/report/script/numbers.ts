@@ -18,6 +18,21 @@ export function toAxis({ log, zeroAt }: AxisScale, y: number | null): number {
   return y === 0 ? zeroAt ?? NaN : Math.log10(y);
 }
 
+/** An x axis: logarithmic or not. */
+export interface XScale {
+  readonly isLogLog?: true;
+}
+
+/** Where an x stands on its axis. */
+export function toXAxis({ isLogLog }: XScale, x: number): number {
+  return isLogLog ? Math.log10(x) : x;
+}
+
+/** The x at a place of its axis. */
+export function fromXAxis({ isLogLog }: XScale, place: number): number {
+  return isLogLog ? 10 ** place : place;
+}
+
 /** At most six powers of ten, and 0 where it stands. */
 export function logTicks(
   { zeroAt }: AxisScale,
