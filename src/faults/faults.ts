@@ -135,6 +135,7 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
     summary: "old log-probs are recomputed before every minibatch",
     stages: () => ({ minibatchOldLogp: (_, { batch, recompute }) => recompute(batch) }),
     ruledOutBy: ["old_logp_frozen"],
+    explains: ["ratio_and_clip"],
     needs: needsAbove("stepsPerUpdate", 1, "more than one optimizer step a batch"),
     advice: replay("minibatchOldLogp"),
   },
@@ -147,18 +148,22 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
         entropyCoef: -ENTROPY_PENALTY,
       }),
     }),
-    // That check makes the configured coefficient 0, and so does not see the sign of one that is asked for.
-    ruledOutBy: [{
-      check: "no_signal_no_change",
-      where: needs("entropyCoef", 0, "no entropy bonus in the loss"),
-    }],
+    ruledOutBy: [
+      "term_directions",
+      // This one makes the configured coefficient 0, and so does not see the sign of one that is asked for.
+      {
+        check: "no_signal_no_change",
+        where: needs("entropyCoef", 0, "no entropy bonus in the loss"),
+      },
+    ],
     advice: replay("lossTerms"),
   },
   sign_flip: {
     kind: "code",
     summary: "the advantages are negated",
     stages: () => ({ advantages: negatedAdvantages }),
-    ruledOutBy: ["update_follows_advantage"],
+    ruledOutBy: ["update_follows_advantage", "advantage_of_episode"],
+    explains: ["term_directions"],
     advice: replay("advantages"),
   },
   accum_local: {
@@ -166,6 +171,7 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
     summary: `${LOCAL_MICROBATCHES} length-sorted microbatches, each with its own mean`,
     stages: () => ({ accumulate: localMeans }),
     ruledOutBy: ["accumulated_is_one_pass"],
+    explains: ["term_directions"],
     advice: replay("accumulate"),
   },
   sampler_temp: {
@@ -176,7 +182,7 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
       sample: (request, { rollOut }) => rollOut({ ...request, temperature: SAMPLER_TEMPERATURE }),
       oldLogp: ({ sampleLogp_BC }) => sampleLogp_BC,
     }),
-    ruledOutBy: ["sampler_is_trainer", "ratio_one_before_step"],
+    ruledOutBy: ["sampler_is_trainer", "ratio_one_before_step", "sampled_as_said"],
     advice: replay("sample"),
   },
   ref_is_policy: {
@@ -185,6 +191,7 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
     stages: () => ({ reference: "live" }),
     config: { klCoef: 0.1 },
     ruledOutBy: ["reference_stays_behind"],
+    explains: ["term_directions"],
     needs: needsAbove("klCoef", 0, "a KL term in the loss"),
     advice: replay("reference"),
   },
@@ -193,7 +200,12 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
     summary: "episodes are shuffled after their groups were laid out",
     stages: () => ({ sample: shuffledSample }),
     ruledOutBy: ["own_group_advantages"],
-    explains: ["update_follows_advantage"],
+    explains: [
+      "update_follows_advantage",
+      "sampled_as_said",
+      "advantage_of_episode",
+      "term_directions",
+    ],
     advice: replay("sample"),
   },
   stale_sampler: {
@@ -201,7 +213,7 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
     summary: "the sampler keeps the weights of two steps ago",
     stages: () => ({ sample: lateSampler, weightsKept: SAMPLER_LAG_STEPS }),
     // In the first step a late sampler is on time: it is seen at later ones.
-    explains: ["sampler_is_trainer", "ratio_one_before_step"],
+    explains: ["sampler_is_trainer", "ratio_one_before_step", "sampled_as_said"],
     advice: { kind: "replay", step: 1 },
   },
   mask_end_call: {
@@ -216,6 +228,7 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
     summary: `the sampler's record alone is taken at temperature ${SAMPLER_TEMPERATURE}`,
     stages: () => ({ sample: sampleWithCoolRecord }),
     ruledOutBy: ["sampler_is_trainer"],
+    explains: ["ratio_one_before_step"],
     advice: replay("sample"),
   },
   denominator: {
@@ -223,7 +236,7 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
     summary: "the loss is divided by all cells, not by the trained ones",
     stages: () => ({ accumulate: meanOverAllCells }),
     ruledOutBy: ["accumulated_is_one_pass"],
-    explains: ["padding_invariant"],
+    explains: ["padding_invariant", "term_directions"],
     advice: replay("accumulate"),
   },
   lr_high: {

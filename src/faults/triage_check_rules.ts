@@ -3,7 +3,7 @@ import type { TriageRule } from "../diagnose/triage/knowledge.ts";
 import type { MetricName } from "../rl/metrics.ts";
 import type { FaultName } from "./faults.ts";
 import { PATTERN, POSSIBLE, STAGE } from "./triage_beliefs.ts";
-import { holds, violated, violatedLater } from "./triage_vocabulary.ts";
+import { HALF, holds, violated, violatedLater } from "./triage_vocabulary.ts";
 
 /**
  * Rules about invariants. A violated one that no rule names is listed all the same, with what it tests; so a rule is worth its
@@ -31,6 +31,16 @@ export const CHECK_RULES: readonly TriageRule<FaultName, MetricName>[] = [
       violated("ratio_one_before_step"),
     ],
     causes: { sampler_temp: PATTERN, sampler_logp_temp: POSSIBLE },
+  },
+  {
+    tier: "invariant",
+    symptom: "the sampler draws as the trainer would, and records and old log-probs are off",
+    tests: [
+      violated("sampler_is_trainer"),
+      violated("ratio_one_before_step"),
+      holds("sampled_as_said"),
+    ],
+    causes: { sampler_logp_temp: STAGE },
   },
   {
     tier: "invariant",
@@ -62,8 +72,17 @@ export const CHECK_RULES: readonly TriageRule<FaultName, MetricName>[] = [
   },
   {
     tier: "invariant",
+    symptom:
+      "an update makes good episodes less likely, and advantages are off by twice their size",
+    tests: [violated("update_follows_advantage"), violated("advantage_of_episode", 2)],
+    causes: { sign_flip: PATTERN },
+  },
+  {
+    tier: "invariant",
     symptom: "an update makes good episodes less likely",
     tests: [violated("update_follows_advantage")],
+    // Advantages of another sign are among those that are off in any way.
+    unless: [violated("advantage_of_episode")],
     causes: { sign_flip: STAGE, group_shuffle: POSSIBLE },
   },
   {
@@ -74,9 +93,18 @@ export const CHECK_RULES: readonly TriageRule<FaultName, MetricName>[] = [
   },
   {
     tier: "invariant",
+    symptom: "without a signal, an update still moves the weights, and entropy falls away",
+    tests: [
+      violated("no_signal_no_change"),
+      { metric: "entropy", statistic: "lastFour", relation: "<=", bound: HALF },
+    ],
+    causes: { entropy_sign: STAGE },
+  },
+  {
+    tier: "invariant",
     symptom: "without a signal, an update still moves the weights",
     tests: [violated("no_signal_no_change")],
-    causes: { entropy_sign: STAGE },
+    causes: { entropy_sign: POSSIBLE },
   },
   {
     tier: "invariant",

@@ -48,8 +48,12 @@ export const THREE_TIMES = ofHealthy("three times the largest", { healthy: "high
 /** Five times what the highest healthy seed has. */
 export const FIVE_TIMES = ofHealthy("five times the largest", { healthy: "high", times: 5 });
 
-/** A violated invariant, by its key. */
-export const violated = (check: string): Test => ({ check, verdict: "violated" });
+/** A violated invariant, by its key; where a value is named, with that number. */
+export const violated = (check: string, value?: number): Test => ({
+  check,
+  verdict: "violated",
+  ...(value !== undefined && { value }),
+});
 /** An invariant that holds, by its key. */
 export const holds = (check: string): Test => ({ check, verdict: "holds" });
 /** An invariant that is violated at a later step, by its key. */

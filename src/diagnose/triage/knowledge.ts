@@ -17,6 +17,8 @@ export type RuleTest<Metric extends string = string> =
     readonly verdict: "violated" | "holds";
     /** Of a later step of the run (later_checks.jsonl), any of them; left out: before the first step. */
     readonly isLater?: true;
+    /** What was measured must be this number, within a thousandth of it; left out: any will do. */
+    readonly value?: number;
   }
   | {
     readonly metric: Metric;
