@@ -10,7 +10,7 @@ const GAP = 2;
 interface ColumnOptions {
   /** Columns to write for (default: those of the terminal, 80 elsewhere). */
   readonly columns?: number;
-  /** Blanks before each line (default 0). */
+  /** Blanks before each line (default 0); fewer where the table needs the whole line. */
   readonly indent?: number;
 }
 
@@ -41,16 +41,22 @@ function stackedRow(
   [first = "", ...rest]: readonly string[],
   columns: number,
 ): string[] {
-  const pairs = rest.map((cell, i) => cell === "" ? "" : `${names[i + 1]} ${cell}`)
-    .filter((pair) => pair !== "");
-  const lines: string[] = [];
-  for (const pair of pairs) {
+  const join = (pairs: readonly string[]) => `  ${pairs.join(" ".repeat(GAP))}`;
+  const lines: string[][] = [];
+  for (const [i, cell] of rest.entries()) {
+    if (cell === "") continue;
+    const pair = `${names[i + 1]} ${cell}`;
     const last = lines.at(-1);
-    const joined = `${last}${" ".repeat(GAP)}${pair}`;
-    if (last !== undefined && joined.length <= columns) lines.splice(-1, 1, joined);
-    else lines.push(...wrapText(`  ${pair}`, { columns, indent: 0, hanging: 4 }));
+    if (last !== undefined && join([...last, pair]).length <= columns) last.push(pair);
+    else lines.push([pair]);
   }
-  return [first, ...lines];
+  const [before, last] = lines.slice(-2);
+  // No cell is left alone on the last line.
+  if (before && last?.length === 1 && before.length > 2) last.unshift(...before.splice(-1));
+  return [
+    ...(first === "" ? [] : [first]),
+    ...lines.flatMap((pairs) => wrapText(join(pairs), { columns, hanging: 4 })),
+  ];
 }
 
 /**
@@ -68,7 +74,13 @@ export function formatColumns(
   const names = header.map((name) => name.trim());
   const lines = [names, ...rows].map((line) => line.map(escapeControls));
   const isText = header.map((name) => !name.startsWith(" "));
-  const room = columns - indent;
+  const natural = isText.reduce(
+    (sum, _, column) => sum + GAP + largest(lines.map((line) => line[column]?.length ?? 0)),
+    -GAP,
+  );
+  // A table that is as wide as the line stands at its beginning.
+  const blanks = natural <= columns ? Math.min(indent, columns - natural) : indent;
+  const room = columns - blanks;
   const widths = fittingWidths(lines, { isText, room });
   const shown = widths === undefined
     ? lines.slice(1).flatMap((row) => stackedRow(names, row, room))
@@ -83,5 +95,5 @@ export function formatColumns(
           }).join(" ".repeat(GAP)).trimEnd(),
       );
     });
-  return shown.map((line) => " ".repeat(indent) + line);
+  return shown.map((line) => " ".repeat(blanks) + line);
 }

@@ -32,14 +32,29 @@ Deno.test("formatColumns() makes a block of each row where the columns do not fi
     "a    1.0000  2.0000  3.0000",
     "b    4.0000          6.0000",
   ]);
-  assertEquals(formatColumns(header, rows, { columns: 26, indent: 1 }), [
-    " a",
-    "   first 1.0000",
-    "   second 2.0000",
-    "   third 3.0000",
-    " b",
-    "   first 4.0000",
-    "   third 6.0000",
+  assertEquals(formatColumns(header, rows, { columns: 28, indent: 4 }), [
+    " run   first  second   third",
+    " a    1.0000  2.0000  3.0000",
+    " b    4.0000          6.0000",
+  ]);
+  assertEquals(formatColumns(header, [...rows, ["", "7.0000", "8.0000", ""]], { columns: 26 }), [
+    "a",
+    "  first 1.0000",
+    "  second 2.0000",
+    "  third 3.0000",
+    "b",
+    "  first 4.0000",
+    "  third 6.0000",
+    "  first 7.0000",
+    "  second 8.0000",
+  ]);
+  // The last cell takes one with it to its line.
+  const more = ["run", " a", " b", " c", " d"];
+  const numbers = ["x", "1.000000", "2.000000", "3.000000", "4.000000"];
+  assertEquals(formatColumns(more, [numbers], { columns: 40 }), [
+    "x",
+    "  a 1.000000  b 2.000000",
+    "  c 3.000000  d 4.000000",
   ]);
 });
 
