@@ -6,13 +6,14 @@ export const ROLE_LETTERS = ["s", "u", "a", "t", "o"] as const;
 
 const NAME = z.union([z.string(), z.number()]);
 const COUNT = z.int().min(0);
-const NUMBER = z.union([z.number(), z.enum(["NaN", "Infinity", "-Infinity"])]);
-const POSITION = z.int().min(0).max(2 ** 32 - 1);
+const NON_FINITE = z.enum(["NaN", "Infinity", "-Infinity"]);
+const NUMBER = z.union([z.number(), NON_FINITE]).meta({ id: "number" });
+const ID = z.int().min(0).max(2 ** 32 - 1);
 const VERSION = z.int().min(-(2 ** 31)).max(2 ** 31 - 1);
 
-const ids = z.array(POSITION);
-const flags = z.array(z.union([z.literal(0), z.literal(1), z.boolean()]));
-const values = z.array(z.union([NUMBER, z.null()]));
+const ids = z.array(ID).meta({ id: "ids" });
+const flags = z.array(z.union([z.literal([0, 1]), z.boolean()])).meta({ id: "flags" });
+const values = z.array(z.union([z.number(), NON_FINITE, z.null()])).meta({ id: "values" });
 
 /** What a row says of the sequence as a whole. */
 export const COMMON_DUMP_SCALARS = z.object({
@@ -64,6 +65,11 @@ export const COMMON_DUMP_ROW = COMMON_DUMP_SCALARS.extend({
   ver: z.union([z.array(VERSION), VERSION]).optional()
     .describe("version of the weights that drew each token, or one for all of them"),
 });
+
+/** The schema of a row in JSON Schema's words. Keys that it does not have are passed over. */
+export function commonDumpSchema(): object {
+  return z.toJSONSchema(COMMON_DUMP_ROW, { io: "input" });
+}
 
 /** A row as its parsed JSON. */
 export type CommonDumpRow = z.infer<typeof COMMON_DUMP_ROW>;

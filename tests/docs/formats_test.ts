@@ -1,0 +1,33 @@
+/** Holds docs/formats.md to the readers: the forms that it lists, its example, the schema and the exporters. */
+import { assertEquals } from "@std/assert";
+import { commonDumpSchema } from "../../src/tokens/common_dump_row.ts";
+import { TOKEN_READERS } from "../../src/tokens/token_readers.ts";
+import { readDump } from "../tokens/read_dump.ts";
+
+const PAGE = Deno.readTextFileSync(new URL("../../docs/formats.md", import.meta.url));
+const [EXAMPLE = "", SCHEMA = ""] = Array.from(
+  PAGE.matchAll(/^```json\n(.*?)^```$/gms),
+  ([, block = ""]) => block,
+);
+
+Deno.test("docs/formats.md lists every form of token dumps", () => {
+  const forms = Array.from(PAGE.matchAll(/^\| `(\w+)` /gm), ([, form]) => form);
+  assertEquals(forms, TOKEN_READERS.map(({ form }) => form));
+});
+
+Deno.test("docs/formats.md shows a row of the common dump that is read without a word", async () => {
+  const { form, sequences, ignored } = await readDump(`${JSON.stringify(JSON.parse(EXAMPLE))}\n`);
+  assertEquals([form, sequences.length, ignored], ["common_dump", 1, {}]);
+});
+
+Deno.test("docs/formats.md shows the schema of the common dump", () => {
+  assertEquals(JSON.parse(SCHEMA), commonDumpSchema());
+});
+
+Deno.test("docs/formats.md links every exporter", () => {
+  const folder = new URL("../../docs/exporters/", import.meta.url);
+  const files = Array.from(Deno.readDirSync(folder), ({ name }) => name)
+    .filter((name) => name.endsWith(".py"));
+  const linked = Array.from(PAGE.matchAll(/\(exporters\/(\w+\.py)\)/g), ([, name]) => name);
+  assertEquals(linked.sort(), files.sort());
+});
