@@ -180,12 +180,13 @@ export {
   type TokenWeights,
 } from "./src/rl/stages.ts";
 export { collate, type TrainBatch } from "./src/rl/train_batch.ts";
+export { type TrainingSetup, trainingSetup } from "./src/rl/setup.ts";
 export { type ObjectiveGrids, objectiveRows } from "./src/rl/objective.ts";
 export {
   type PreparedUpdate,
   type StepReport,
   Trainer,
-  type TrainerOptions,
+  type TrainerStart,
   type TrainerState,
 } from "./src/rl/trainer.ts";
 export {

@@ -17,6 +17,7 @@ import type { Commands } from "../../src/gpu/commands.ts";
 import { compileGym } from "../../src/gym/compiled.ts";
 import { openGym } from "../../src/gym/gym.ts";
 import { resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
+import { trainingSetup } from "../../src/rl/setup.ts";
 import { stderrProgress } from "../../src/files/progress.ts";
 import { findCheckpoint } from "../../src/run/agent_file.ts";
 import { SAMPLER_ENGINES } from "../../src/diagnose/tokens/engine_bounds.ts";
@@ -96,18 +97,14 @@ async function checkAll(
 ): Promise<FaultChecks[]> {
   const { commands, agent: { config: model, weights_W }, configOf } = options;
   using progress = stderrProgress({ label: "check", total: faults.length, alreadyDone: 0 });
-  const gym = openGym();
   const rows: FaultChecks[] = [];
   for (const fault of faults) {
     progress.update(rows.length, fault ?? "none");
-    const config = configOf(fault);
-    const checks = await runChecks(commands, {
-      gym: compileGym(gym, config.preset),
-      config,
-      model,
-      weights_W,
-      stages: () => faultyStages(fault),
+    const setup = trainingSetup(commands, {
+      config: configOf(fault),
+      stages: faultyStages(fault),
     });
+    const checks = await runChecks(setup, { model, weights_W });
     rows.push({ bug: fault ?? "none", checks });
   }
   progress.update(rows.length);

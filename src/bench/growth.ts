@@ -1,8 +1,6 @@
 /** The benchmark of growth: how the time of training grows with episodes, their length, the model's width and its layers. */
 import { growthExponent, median } from "../core/statistics.ts";
 import type { Commands } from "../gpu/commands.ts";
-import { compileGym } from "../gym/compiled.ts";
-import { openGym } from "../gym/gym.ts";
 import { type ModelConfig, TINY_AGENT } from "../model/config.ts";
 import { Learner } from "../model/learner.ts";
 import { createParameters, destroyParameters, initialValues } from "../model/parameters.ts";
@@ -43,7 +41,6 @@ function sumFlops(passes: readonly Work[]): number {
 /** A whole REINFORCE step of an untrained agent, whose episodes last as long as they may. */
 async function wholeStep(commands: Commands, episodes: number): Promise<GrowthCase> {
   const { trainer, reset } = await prepareBench(commands, {
-    gym: compileGym(openGym(), "chapter6"),
     kind: "untrained",
     algorithm: "reinforce",
     settings: { episodes },

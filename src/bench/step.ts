@@ -1,8 +1,6 @@
 /** Whole steps, runs and rollouts as benchmark cases; the same cases that a peer program can be asked for. */
 import { benchDecoder, playEpisodes } from "../tuning/workload.ts";
 import type { Commands } from "../gpu/commands.ts";
-import { type CompiledGym, compileGym } from "../gym/compiled.ts";
-import { openGym } from "../gym/gym.ts";
 import { TINY_AGENT } from "../model/config.ts";
 import { createParameters, writeParameters } from "../model/parameters.ts";
 import {
@@ -15,6 +13,7 @@ import {
 } from "../rl/base_agent.ts";
 import type { AlgorithmName } from "../rl/algorithms.ts";
 import { resolveConfig } from "../rl/config.ts";
+import { trainingSetup } from "../rl/setup.ts";
 import { HEALTHY_STAGES, type Stages } from "../rl/stages.ts";
 import { Trainer } from "../rl/trainer.ts";
 import type { Decoder } from "../rollout/decoder.ts";
@@ -61,7 +60,6 @@ export async function timed(work: () => Promise<number>): Promise<CaseTiming> {
 
 /** A base agent, and a trainer of it that can be set back to the start. */
 export interface Bench {
-  readonly gym: CompiledGym;
   readonly trainer: Trainer;
   /** Base weights, a fresh optimizer, and nothing left to do on the device. */
   readonly reset: () => Promise<void>;
@@ -76,24 +74,24 @@ export interface Bench {
 export async function prepareBench(
   commands: Commands,
   options: {
-    readonly gym: CompiledGym;
     readonly kind: BaseAgentName;
     readonly algorithm: AlgorithmName;
     readonly settings?: Readonly<Record<string, unknown>>;
     readonly stages?: Stages;
   },
 ): Promise<Bench> {
-  const { gym, kind, algorithm, settings = {}, stages = HEALTHY_STAGES } = options;
-  const weights_W = await makeBaseAgent(commands, { kind, gym, seed: BASE_SEED });
-  const parameters = createParameters(commands, TINY_AGENT, weights_W);
+  const { kind, algorithm, settings = {}, stages = HEALTHY_STAGES } = options;
   const config = resolveConfig({ flags: { algorithm, ...settings } });
-  const trainer = new Trainer({ commands, parameters, gym, config, stages });
+  const setup = trainingSetup(commands, { config, stages });
+  const weights_W = await makeBaseAgent(commands, { kind, gym: setup.gym, seed: BASE_SEED });
+  const parameters = createParameters(commands, TINY_AGENT, weights_W);
+  const trainer = new Trainer(setup, { parameters });
   const reset = async () => {
     writeParameters(commands, parameters, weights_W);
     trainer.learner.clearMoments();
     await trainer.learner.readGradient();
   };
-  return { gym, trainer, reset };
+  return { trainer, reset };
 }
 
 async function trainSteps({ trainer, reset }: Bench, stepCount: number): Promise<CaseTiming> {
@@ -110,7 +108,7 @@ async function trainingCases(
   benches: { readonly reinforce: Bench; readonly grpo: Bench },
 ): Promise<StepCase[]> {
   const { reinforce, grpo } = benches;
-  const demonstrations = await playDemonstrations(reinforce.gym, {
+  const demonstrations = await playDemonstrations(reinforce.trainer.setup.gym, {
     mix: BASE_AGENTS.plain.mix,
     seed: BASE_SEED,
   });
@@ -156,7 +154,7 @@ function rolloutCase(
   options: { readonly decoder: Decoder; readonly episodeCount: 256 | 1024 },
 ): StepCase {
   const { decoder, episodeCount } = options;
-  const { gym, reset } = bench;
+  const { trainer: { setup: { gym } }, reset } = bench;
   return {
     key: `rollout${episodeCount}`,
     peerCase: `rollout${episodeCount}`,
@@ -197,22 +195,10 @@ async function stepCost(commands: Commands, { trainer, reset }: Bench): Promise<
 export async function prepareStepBench(
   commands: Commands,
 ): Promise<{ readonly cases: readonly StepCase[]; readonly measureCost: () => Promise<StepCost> }> {
-  const gym = openGym();
-  const reinforce = await prepareBench(commands, {
-    gym: compileGym(gym, "chapter6"),
-    kind: "plain",
-    algorithm: "reinforce",
-  });
-  const grpo = await prepareBench(commands, {
-    gym: compileGym(gym, "rl"),
-    kind: "rl",
-    algorithm: "grpo",
-  });
-  const { gym: shown, trainer } = reinforce;
-  const decoder = benchDecoder(commands, {
-    gym: shown,
-    parameters: trainer.learner.parameters,
-  });
+  const reinforce = await prepareBench(commands, { kind: "plain", algorithm: "reinforce" });
+  const grpo = await prepareBench(commands, { kind: "rl", algorithm: "grpo" });
+  const { setup: { gym }, learner: { parameters } } = reinforce.trainer;
+  const decoder = benchDecoder(commands, { gym, parameters });
   return {
     cases: [
       ...await trainingCases(commands, { reinforce, grpo }),

@@ -2,11 +2,8 @@
 import { randomSequence, STREAM } from "../core/rng.ts";
 import { median } from "../core/statistics.ts";
 import { timeOnDevice, type Timer } from "../gpu/timing.ts";
-import { compileGym } from "../gym/compiled.ts";
-import { openGym } from "../gym/gym.ts";
 import type { AlgorithmName } from "../rl/algorithms.ts";
 import type { BaseAgentName } from "../rl/base_agent.ts";
-import { resolveConfig } from "../rl/config.ts";
 import { HEALTHY_STAGES, type Stages } from "../rl/stages.ts";
 import type { TrainBatch } from "../rl/train_batch.ts";
 import type { Trainer } from "../rl/trainer.ts";
@@ -144,9 +141,7 @@ export async function prepareTrainBench(
   const { commands } = timer;
   const { counters } = commands.gpu;
   const marks: Marks = { rolloutStartMs: 0, rolloutEndMs: 0, lossMs: 0, rolloutWaitMs: 0 };
-  const { preset } = resolveConfig({ flags: { algorithm, ...settings } });
   const bench: Bench = await prepareBench(commands, {
-    gym: compileGym(openGym(), preset),
     kind: agent,
     algorithm,
     settings,

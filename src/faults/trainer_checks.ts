@@ -1,6 +1,4 @@
 /** The invariants of this project's trainer: answers the checks by the trainer's own stages, on scratch copies of its weights. */
-import type { Commands } from "../gpu/commands.ts";
-import type { CompiledGym } from "../gym/compiled.ts";
 import type { ModelConfig } from "../model/config.ts";
 import type { Learner } from "../model/learner.ts";
 import {
@@ -11,7 +9,8 @@ import {
   writeParameters,
 } from "../model/parameters.ts";
 import type { TrainConfig } from "../rl/config.ts";
-import { onePass, type Stages } from "../rl/stages.ts";
+import type { TrainingSetup } from "../rl/setup.ts";
+import { onePass } from "../rl/stages.ts";
 import { collate, type TrainBatch } from "../rl/train_batch.ts";
 import { ALGORITHMS } from "../rl/algorithms.ts";
 import { mean } from "../core/statistics.ts";
@@ -32,27 +31,21 @@ import {
   tokenDistribution,
 } from "./check_evidence.ts";
 
-/** What is checked. */
+/** The agent that is checked, before its first step. */
 export interface CheckRequest {
-  /** The gym that it samples from. */
-  readonly gym: CompiledGym;
-  /** The configuration of the run. */
-  readonly config: TrainConfig;
   /** The shape of the model. */
   readonly model: ModelConfig;
   /** The weights [W] before any training; the KL reference starts from them, too. */
   readonly weights_W: Float32Array<ArrayBuffer>;
-  /** The stages of the run, made anew for each scratch trainer. */
-  readonly stages: () => Stages;
   /** The moving baseline before the first step (default 0), for algorithms without groups. */
   readonly baseline?: number;
   /** The learner of a trainer of these weights that has not trained, to borrow: a second one costs time and memory. */
   readonly learner?: Learner;
 }
 
-/** A trainer before its first step, with stages of its own; it borrows the request's learner. */
+/** A trainer before its first step; it borrows the request's learner. */
 function scratchTrainer(
-  commands: Commands,
+  setup: TrainingSetup,
   options: {
     readonly request: CheckRequest;
     readonly parameters: Parameters;
@@ -61,17 +54,12 @@ function scratchTrainer(
   },
 ): Trainer {
   const { request, parameters, step = 0 } = options;
-  const { gym, config, learner, weights_W, baseline = 0 } = request;
-  const stages = request.stages();
-  return new Trainer({
-    commands,
+  const { learner, weights_W, baseline = 0 } = request;
+  return new Trainer(setup, {
     parameters,
-    gym,
-    config,
-    stages,
     state: { step, adamStep: 0, baseline },
     earlierWeights: Array.from(
-      { length: Math.min(step, stages.weightsKept ?? 0) },
+      { length: Math.min(step, setup.stages.weightsKept ?? 0) },
       () => weights_W,
     ),
     ...(learner && { learner }),
@@ -80,17 +68,19 @@ function scratchTrainer(
 
 /** Runs `work` on a scratch trainer that borrows a learner; its weights and optimizer are afterwards as before. */
 async function withBorrowed<T>(
-  learner: Learner,
-  request: CheckRequest,
+  setup: TrainingSetup,
+  request: CheckRequest & { readonly learner: Learner },
   work: (trainer: Trainer) => Promise<T>,
 ): Promise<T> {
-  const { commands, parameters } = learner;
-  const trainer = scratchTrainer(commands, { request: { ...request, learner }, parameters });
+  const { commands } = setup;
+  const { learner, weights_W } = request;
+  const { parameters } = learner;
+  const trainer = scratchTrainer(setup, { request, parameters });
   try {
     return await work(trainer);
   } finally {
     trainer.destroy();
-    writeParameters(commands, parameters, request.weights_W);
+    writeParameters(commands, parameters, weights_W);
     learner.clearMoments();
     commands.submit();
   }
@@ -113,9 +103,10 @@ const NEXT_EPISODES = 16;
 
 /** The first episodes of each problem of the next step, without a step between. */
 async function nextEpisodes(
+  setup: TrainingSetup,
   request: CheckRequest & { readonly learner: Learner },
 ): Promise<CheckedEpisode[]> {
-  const { config, learner: { commands, parameters } } = request;
+  const { config } = setup;
   const { episodes, problems, groupSize } = config;
   const fewer: TrainConfig = {
     ...config,
@@ -123,11 +114,8 @@ async function nextEpisodes(
     groupSize: Math.min(groupSize, Math.ceil(NEXT_EPISODES / problems)),
     resampleRounds: 0,
   };
-  const trainer = scratchTrainer(commands, {
-    request: { ...request, config: fewer },
-    parameters,
-    step: 1,
-  });
+  const { parameters } = request.learner;
+  const trainer = scratchTrainer({ ...setup, config: fewer }, { request, parameters, step: 1 });
   try {
     return checkedEpisodes((await trainer.sampleBatch()).trajectories, undefined);
   } finally {
@@ -150,19 +138,19 @@ async function update(trainer: Trainer, batch: TrainBatch): Promise<CheckedUpdat
   };
 }
 
-/** A request whose updates have no signal: advantages and the coefficients of KL and entropy are 0. */
-function withoutSignal(request: CheckRequest): CheckRequest {
+/** A setup whose updates have no signal: advantages and the coefficients of KL and entropy are 0. */
+function withoutSignal(setup: TrainingSetup): TrainingSetup {
   return {
-    ...request,
+    ...setup,
     // A skipped step would hide what a regularizer does.
-    config: { ...request.config, klCoef: 0, entropyCoef: 0, skipZeroSignal: false },
-    stages: () => ({
-      ...request.stages(),
+    config: { ...setup.config, klCoef: 0, entropyCoef: 0, skipZeroSignal: false },
+    stages: {
+      ...setup.stages,
       advantages: ({ rewards_B }, { baseline }) => ({
         advantage_B: new Float64Array(rewards_B.length),
         baseline,
       }),
-    }),
+    },
   };
 }
 
@@ -174,9 +162,11 @@ function checkable(
     readonly prepared: PreparedUpdate;
   },
 ): CheckableTrainer {
-  const { request, batch, prepared } = options;
-  const { learner } = trainer;
-  const { config, weights_W, baseline = 0, model: { vocabSize } } = request;
+  const { batch, prepared } = options;
+  const { setup, learner } = trainer;
+  const { commands, config, stages } = setup;
+  const request = { ...options.request, learner };
+  const { weights_W, baseline = 0, model: { vocabSize } } = request;
   const { trajectories, groupId_B } = batch;
   const rule = advantageRule(config, { before: baseline, after: prepared.baseline });
   return {
@@ -189,17 +179,16 @@ function checkable(
       ...(padColumns === 0 && { distribution: await tokenDistribution(trainer, batch) }),
     }),
     advantages: (groups_B) =>
-      trainer.stages.advantages({ ...batch, groupId_B: groups_B }, { config, baseline })
-        .advantage_B,
+      stages.advantages({ ...batch, groupId_B: groups_B }, { config, baseline }).advantage_B,
     gradient: async (kind) => {
       const accumulate = kind === "one-pass" ? { accumulate: onePass } : {};
       return (await trainer.lossAndGradient(batch, { prepared, ...accumulate })).gradient_W;
     },
-    update: () => withBorrowed(learner, request, (scratch) => update(scratch, batch)),
+    update: () => withBorrowed(setup, request, (scratch) => update(scratch, batch)),
     updateWithoutSignal: () =>
-      withBorrowed(learner, withoutSignal(request), async (scratch) => {
+      withBorrowed(withoutSignal(setup), request, async (scratch) => {
         await scratch.update(batch);
-        const moved_W = await readParameters(learner.commands, learner.parameters);
+        const moved_W = await readParameters(commands, learner.parameters);
         return moved_W.reduce(
           (most, value, w) => Math.max(most, Math.abs(value - (weights_W[w] ?? NaN))),
           0,
@@ -208,24 +197,25 @@ function checkable(
     ...(rule && { advantageRule: rule }),
     epochs: config.epochs,
     draw: batchDraw(config),
-    nextEpisodes: () => nextEpisodes({ ...request, learner }),
+    nextEpisodes: () => nextEpisodes(setup, request),
   };
 }
 
 /**
  * Checks the trainer that a run uses, on the batch that its first step samples. Afterwards the run is as it was before.
  *
- * @param request The run's configuration, stages and first weights.
+ * @param setup The run's.
+ * @param request Its agent.
  * @returns The verdicts in the order of their ids.
  * @throws {DeviceLostError} When the device is gone.
  */
 export async function runChecks(
-  commands: Commands,
+  setup: TrainingSetup,
   request: CheckRequest,
 ): Promise<CheckResult[]> {
   const { model, weights_W, learner } = request;
-  const parameters = learner?.parameters ?? createParameters(commands, model, weights_W);
-  const trainer = scratchTrainer(commands, { request, parameters });
+  const parameters = learner?.parameters ?? createParameters(setup.commands, model, weights_W);
+  const trainer = scratchTrainer(setup, { request, parameters });
   try {
     const batch = await trainer.sampleBatch();
     const prepared = await trainer.prepare(batch);

@@ -40,7 +40,7 @@ export const BISECT_VERSIONS: Experiment = {
     const failing: number[][] = [];
     const { index, tests } = await bisect(VERSIONS, async ({ name, fault }) => {
       context.progress(name, failing.length / TUTORIAL.tests);
-      const results = await checkTrainer(context, { config, stages: () => faultyStages(fault) });
+      const results = await checkTrainer(context, { config, stages: faultyStages(fault) });
       failing.push(violated(results).map(({ id }) => id));
       return failing[failing.length - 1].length === 0;
     });

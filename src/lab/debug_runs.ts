@@ -15,8 +15,9 @@ import { createParameters, destroyParameters } from "../model/parameters.ts";
 import { RL_BASE_SEED } from "../rl/base_agent.ts";
 import type { TrainConfig } from "../rl/config.ts";
 import type { Stages } from "../rl/stages.ts";
-import { Trainer, type TrainerState } from "../rl/trainer.ts";
-import { baseAgent, compiledGym, type Weights } from "./agents.ts";
+import { trainingSetup } from "../rl/setup.ts";
+import { Trainer } from "../rl/trainer.ts";
+import { baseAgent, type Weights } from "./agents.ts";
 import type { LabContext } from "./experiment.ts";
 
 /** Steps of a run in a quick lab, where the whole run is not needed. */
@@ -54,10 +55,11 @@ export async function withTrainer<T>(
   const { commands } = context;
   const { config, stages, step = 0 } = request;
   const weights_W = request.weights_W ?? await debugBaseAgent(context);
-  const gym = await compiledGym(context, config.preset);
   const parameters = createParameters(commands, TINY_AGENT, weights_W);
-  const state: TrainerState = { step, adamStep: 0, baseline: 0 };
-  const trainer = new Trainer({ commands, parameters, gym, config, stages, state });
+  const trainer = new Trainer(trainingSetup(commands, { config, stages }), {
+    parameters,
+    state: { step, adamStep: 0, baseline: 0 },
+  });
   try {
     return await work(trainer);
   } finally {
@@ -109,11 +111,9 @@ export function catalogueRun(
 /** The invariants of a trainer with the base agent. */
 export async function checkTrainer(
   context: LabContext,
-  options: { readonly config: TrainConfig; readonly stages: () => Stages },
+  options: { readonly config: TrainConfig; readonly stages: Stages },
 ): Promise<CheckResult[]> {
-  return await runChecks(context.commands, {
-    ...options,
-    gym: await compiledGym(context, options.config.preset),
+  return await runChecks(trainingSetup(context.commands, options), {
     model: TINY_AGENT,
     weights_W: await debugBaseAgent(context),
   });

@@ -47,7 +47,7 @@ async function checkFaults(
     const config = resolveConfig({
       flags: { algorithm: "grpo", klCoef: 0.1, ...faultConfig(fault), seed: context.seed },
     });
-    const checks = await checkTrainer(context, { config, stages: () => faultyStages(fault) });
+    const checks = await checkTrainer(context, { config, stages: faultyStages(fault) });
     rows.push({ fault: fault ?? "none", checks, caughtBy: violated(checks).map(({ id }) => id) });
   }
   return rows;

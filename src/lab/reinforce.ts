@@ -6,9 +6,10 @@ import { createParameters, destroyParameters, readParameters } from "../model/pa
 import type { AggregationMode } from "../equations/aggregate.ts";
 import type { DemonstrationMix } from "../rl/base_agent.ts";
 import { resolveConfig, type TrainConfig } from "../rl/config.ts";
+import { trainingSetup } from "../rl/setup.ts";
 import { Trainer } from "../rl/trainer.ts";
 import { type RolloutStats, rolloutStats } from "../rollout/rollout_stats.ts";
-import { baseAgent, commonCalls, compiledGym, sampleSplit, type Weights } from "./agents.ts";
+import { baseAgent, commonCalls, sampleSplit, type Weights } from "./agents.ts";
 import {
   DRAW,
   type Experiment,
@@ -86,9 +87,8 @@ export async function trainReinforce(
 ): Promise<ReinforceRun> {
   const { commands, progress } = context;
   const { base_W, basePass, config } = options;
-  const gym = await compiledGym(context, "chapter6");
   const parameters = createParameters(commands, TINY_AGENT, base_W);
-  const trainer = new Trainer({ commands, parameters, gym, config });
+  const trainer = new Trainer(trainingSetup(commands, { config }), { parameters });
   trainer.setBaseline(basePass);
   const curve: CurvePoint[] = [];
   const evaluations: [number, number][] = [];

@@ -4,8 +4,9 @@ import { TINY_AGENT } from "../model/config.ts";
 import { createParameters, destroyParameters, readParameters } from "../model/parameters.ts";
 import { resolveConfig } from "../rl/config.ts";
 import type { TrainBatch } from "../rl/train_batch.ts";
+import { trainingSetup } from "../rl/setup.ts";
 import { Trainer } from "../rl/trainer.ts";
-import { collateEpisodes, compiledGym, probeEpisodes } from "./agents.ts";
+import { collateEpisodes, probeEpisodes } from "./agents.ts";
 import type { Experiment, LabContext } from "./experiment.ts";
 import { norm } from "../core/vectors.ts";
 
@@ -15,12 +16,11 @@ const TUTORIAL = { loss: 0, gradNorm: 0, movement: 0.4903 } as const;
 async function measure(context: LabContext, skipZeroSignal: boolean) {
   const { commands, seed } = context;
   const { weights_W, batch } = await probeEpisodes(context);
-  const gym = await compiledGym(context, "chapter6");
   const parameters = createParameters(commands, TINY_AGENT, weights_W);
   const config = resolveConfig({
     flags: { algorithm: "reinforce", seed, skipZeroSignal, episodes: batch.packed.episodeCount },
   });
-  const trainer = new Trainer({ commands, parameters, gym, config });
+  const trainer = new Trainer(trainingSetup(commands, { config }), { parameters });
   trainer.setBaseline(mean(batch.rewards_B));
   await trainer.update(batch);
   const before_W = await readParameters(commands, parameters);

@@ -1,4 +1,6 @@
 /** A training run that keeps its metrics: steps a trainer, evaluates it on held-out tasks, and returns one row a step. */
+import type { BugFixInfo } from "../gym/episode_info.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Trainer } from "./trainer.ts";
 import { type MetricsRow, metricsRow } from "./metrics.ts";
 
@@ -8,6 +10,17 @@ export function isEvaluated(
   config: { readonly steps: number; readonly evalEvery: number },
 ): boolean {
   return config.evalEvery > 0 && (step % config.evalEvery === 0 || step === config.steps - 1);
+}
+
+/** Held-out episodes after a step, where the step is evaluated. */
+export async function evaluateStep(
+  trainer: Trainer,
+  step: number,
+): Promise<Trajectory<BugFixInfo>[] | undefined> {
+  const { config } = trainer;
+  return isEvaluated(step, config)
+    ? await trainer.evaluate({ split: "heldout", episodesPerTask: config.evalEpisodesPerTask })
+    : undefined;
 }
 
 /**
@@ -23,17 +36,10 @@ export async function trainLogged(
   trainer: Trainer,
   options: { readonly onRow?: (row: MetricsRow) => void } = {},
 ): Promise<MetricsRow[]> {
-  const { config } = trainer;
   const rows: MetricsRow[] = [];
-  while (trainer.state.step < config.steps) {
+  while (trainer.state.step < trainer.config.steps) {
     const report = await trainer.step();
-    const evaluation = isEvaluated(report.step, config)
-      ? await trainer.evaluate({
-        split: "heldout",
-        episodesPerTask: config.evalEpisodesPerTask,
-      })
-      : undefined;
-    const row = metricsRow(report, { evaluation });
+    const row = metricsRow(report, { evaluation: await evaluateStep(trainer, report.step) });
     rows.push(row);
     options.onRow?.(row);
   }

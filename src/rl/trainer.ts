@@ -1,9 +1,8 @@
 /** The trainer: samples a batch, and updates the policy on it stage by stage. Every number that it draws is counted. */
 import { at } from "../core/element.ts";
 import { randomSequence, STREAM } from "../core/rng.ts";
-import type { Commands, Plan } from "../gpu/commands.ts";
+import type { Plan } from "../gpu/commands.ts";
 import { bugFixSpec } from "../gym/bugfix.ts";
-import type { CompiledGym } from "../gym/compiled.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
 import type { ForwardSize } from "../model/tiny_agent.ts";
 import { Learner } from "../model/learner.ts";
@@ -23,7 +22,8 @@ import { episodesPerStep, type TrainConfig } from "./config.ts";
 import { drawTasks, HELDOUT_TASKS, TRAIN_TASKS } from "./draw_tasks.ts";
 import { resampleFlatGroups } from "./dynamic_sampling.ts";
 import { scoreBatch } from "./score_batch.ts";
-import { HEALTHY_STAGES, type StageContext, type Stages } from "./stages.ts";
+import type { TrainingSetup } from "./setup.ts";
+import type { StageContext, Stages } from "./stages.ts";
 import { collate, type TrainBatch } from "./train_batch.ts";
 import { UpdateRun } from "./update.ts";
 import type { UpdateReport } from "./update_report.ts";
@@ -42,21 +42,13 @@ export interface TrainerState {
   readonly baseline: number;
 }
 
-/** What a trainer is made of. */
-export interface TrainerOptions {
-  /** The recorder of the device. */
-  readonly commands: Commands;
+/** Where a trainer begins. */
+export interface TrainerStart {
   /** The weights that are trained; they stay the caller's. */
   readonly parameters: Parameters;
-  /** The gym, compiled for the config's preset. */
-  readonly gym: CompiledGym;
-  /** What and how to train. */
-  readonly config: TrainConfig;
-  /** Replaced stages make a fault (default the healthy ones). */
-  readonly stages?: Stages;
   /** Weights of the KL reference [W] (default: those of `parameters` now, read when first needed). */
   readonly reference_W?: Float32Array<ArrayBuffer>;
-  /** Where to begin (default step 0, a fresh optimizer, baseline 0). */
+  /** Steps done and what they left (default step 0, a fresh optimizer, baseline 0). */
   readonly state?: TrainerState;
   /** The weights [W] before each of the last steps done, oldest first, as far as `weightsKept` of the stages asks for. */
   readonly earlierWeights?: readonly Float32Array<ArrayBuffer>[];
@@ -84,14 +76,10 @@ export interface PreparedUpdate extends AdvantageOutput {
 
 /** The trainer: samples a batch of episodes, and updates the policy on it stage by stage. Every number that it draws is counted. */
 export class Trainer {
-  /** What and how to train. */
-  readonly config: TrainConfig;
-  /** The stages in use. */
-  readonly stages: Stages;
+  /** What was decided before. */
+  readonly setup: TrainingSetup;
   /** The model in training. */
   readonly learner: Learner;
-  readonly #commands: Commands;
-  readonly #gym: CompiledGym;
   readonly #decoder: Decoder;
   readonly #isLearnerBorrowed: boolean;
   #sampler: { readonly parameters: Parameters; readonly decoder: Decoder } | undefined;
@@ -106,16 +94,14 @@ export class Trainer {
    * Allocates learner and decoder for the largest batch of the config.
    * @throws {UserError} When the model exceeds the device's limits; a batch that does is computed in pieces.
    */
-  constructor(options: TrainerOptions) {
-    const { commands, parameters, gym, config, stages = HEALTHY_STAGES } = options;
+  constructor(setup: TrainingSetup, start: TrainerStart) {
+    const { commands, gym, config } = setup;
+    const { parameters } = start;
     const { maxEpisodeTokens } = bugFixSpec(gym.taskNames.length, config.maxTurns);
     const passes = config.epochs * config.minibatches * Math.max(config.microbatches, 4);
-    this.config = config;
-    this.stages = stages;
-    this.#commands = commands;
-    this.#gym = gym;
-    this.#isLearnerBorrowed = options.learner !== undefined;
-    this.learner = options.learner ?? new Learner(commands, parameters, {
+    this.setup = setup;
+    this.#isLearnerBorrowed = start.learner !== undefined;
+    this.learner = start.learner ?? new Learner(commands, parameters, {
       capacity: Math.min(
         episodesPerStep(config) * maxEpisodeTokens,
         maxBatchRows(commands, parameters.config),
@@ -124,9 +110,19 @@ export class Trainer {
       queueLength: Math.min(passes, MAX_QUEUE),
     });
     this.#decoder = new Decoder(commands, parameters, { maxPositions: maxEpisodeTokens });
-    this.#reference_W = options.reference_W;
-    this.#state = options.state ?? { step: 0, adamStep: 0, baseline: 0 };
-    this.#history = new WeightHistory(options.earlierWeights);
+    this.#reference_W = start.reference_W;
+    this.#state = start.state ?? { step: 0, adamStep: 0, baseline: 0 };
+    this.#history = new WeightHistory(start.earlierWeights);
+  }
+
+  /** What and how to train. */
+  get config(): TrainConfig {
+    return this.setup.config;
+  }
+
+  /** The stages in use. */
+  get stages(): Stages {
+    return this.setup.stages;
   }
 
   /** Where the trainer stands. */
@@ -159,7 +155,7 @@ export class Trainer {
   async #weightsBefore(steps: number): Promise<Float32Array<ArrayBuffer>> {
     const { step } = this.#state;
     const back = Math.min(steps, step);
-    if (back === 0) return await readParameters(this.#commands, this.learner.parameters);
+    if (back === 0) return await readParameters(this.setup.commands, this.learner.parameters);
     return this.#history.before(step, back);
   }
 
@@ -169,12 +165,12 @@ export class Trainer {
   ): Promise<Trajectory<BugFixInfo>[]> {
     const { config } = this.learner.parameters;
     if (!this.#sampler) {
-      const parameters = createParameters(this.#commands, config, weights_W);
+      const parameters = createParameters(this.setup.commands, config, weights_W);
       const { maxPositions } = this.#decoder;
-      const decoder = new Decoder(this.#commands, parameters, { maxPositions });
+      const decoder = new Decoder(this.setup.commands, parameters, { maxPositions });
       this.#sampler = { parameters, decoder };
     }
-    writeParameters(this.#commands, this.#sampler.parameters, weights_W);
+    writeParameters(this.setup.commands, this.#sampler.parameters, weights_W);
     return await rolloutResident(this.#sampler.decoder, request);
   }
 
@@ -185,7 +181,7 @@ export class Trainer {
     const { reward, maxTurns, temperature, seed } = config;
     const sample = (places: readonly number[], round: number) =>
       stages.sample({
-        gym: this.#gym,
+        gym: this.setup.gym,
         tasks_B: places.map((b) => at(tasks_B, b)),
         randomIds_B: places.map((b) => round * tasks_B.length + b),
         maxTurns,
@@ -217,9 +213,9 @@ export class Trainer {
     const { learner } = this;
     const isLive = this.stages.reference === "live";
     const parameters = isLive ? undefined : createParameters(
-      this.#commands,
+      this.setup.commands,
       learner.parameters.config,
-      this.#reference_W ?? await readParameters(this.#commands, learner.parameters),
+      this.#reference_W ?? await readParameters(this.setup.commands, learner.parameters),
     );
     const plan = learner.referencePlan(parameters ?? learner.parameters);
     this.#reference = { plan, parameters };
@@ -371,7 +367,7 @@ export class Trainer {
     const { split, episodesPerTask, step = this.#state.step } = options;
     const [first, count] = split === "train" ? [0, TRAIN_TASKS] : [TRAIN_TASKS, HELDOUT_TASKS];
     return await rolloutResident(this.#decoder, {
-      gym: this.#gym,
+      gym: this.setup.gym,
       tasks_B: Array.from(
         { length: count * episodesPerTask },
         (_, i) => first + Math.floor(i / episodesPerTask),

@@ -10,21 +10,19 @@ import {
   type StageReplacement,
 } from "../faults/replay.ts";
 import type { Commands } from "../gpu/commands.ts";
-import { compileGym } from "../gym/compiled.ts";
-import { openGym } from "../gym/gym.ts";
 import { destroyParameters } from "../model/parameters.ts";
+import type { TrainingSetup } from "../rl/setup.ts";
 import type { Trainer } from "../rl/trainer.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { rowsOf } from "../files/journal.ts";
 import { checkpointPath, checkpointSteps, runPaths } from "./run_directory.ts";
-import { readSettings, type RunSettings, stagesOf } from "./run_settings.ts";
+import { readSettings, type RunSettings, setupOf } from "./run_settings.ts";
 import { readStepRecord } from "./recorded_step.ts";
 import {
   readBaseAgent,
   readTrainerState,
   restoreTrainer,
   snapshotTrainer,
-  type TrainerFrame,
 } from "./trainer_file.ts";
 
 /** A step done again. */
@@ -104,11 +102,11 @@ function findState(
 
 /** Runs `work` on a trainer in a given state. */
 async function withTrainer<T>(
-  checkpoint: Checkpoint,
-  frame: TrainerFrame & { readonly path: string },
+  setup: TrainingSetup,
+  from: Parameters<typeof restoreTrainer>[1],
   work: (trainer: Trainer) => Promise<T>,
 ): Promise<T> {
-  const trainer = restoreTrainer(checkpoint, frame);
+  const trainer = restoreTrainer(setup, from);
   try {
     return await work(trainer);
   } finally {
@@ -138,29 +136,23 @@ export async function replayRun(
 ): Promise<ReplayedStep> {
   const { path, step, replacement } = options;
   const settings = readSettings(runPaths(path).config);
-  const stages = stagesOf(settings);
-  const replaced = replacement && replaceStage(stages, replacement);
-  const weightsKept = Math.max(stages.weightsKept ?? 0, replaced?.weightsKept ?? 0);
+  const own = setupOf(commands, settings);
+  const replaced = replacement && replaceStage(own.stages, replacement);
+  const weightsKept = Math.max(own.stages.weightsKept ?? 0, replaced?.weightsKept ?? 0);
   const start = findState(path, { step, settings, weightsKept });
   const { recorded, path: startPath, state } = start;
   const base = await readBaseAgent(checkpointPath(path, 0), settings);
-  const frame = {
-    commands,
-    gym: compileGym(openGym(), settings.config.preset),
-    config: settings.config,
-    stages: { ...stages, weightsKept },
-    reference_W: base.weights_W,
-    path: startPath,
-  };
-  const first = await withTrainer(state, frame, async (trainer) => {
+  const setup = { ...own, stages: { ...own.stages, weightsKept } };
+  const from = { checkpoint: state, reference_W: base.weights_W, path: startPath };
+  const first = await withTrainer(setup, from, async (trainer) => {
     const stepsBefore = step - trainer.state.step;
     while (trainer.state.step < step) await trainer.step();
     const before = await snapshotTrainer(trainer);
     return { stepsBefore, before, replay: await replayStep(trainer, recorded) };
   });
   const changed = replaced && await withTrainer(
-    first.before,
-    { ...frame, stages: replaced },
+    { ...setup, stages: replaced },
+    { ...from, checkpoint: first.before },
     (trainer) => replayStep(trainer, recorded, { isResampled: replacement?.stage === "sample" }),
   );
   return {

@@ -3,9 +3,11 @@ import { z } from "zod";
 import denoConfig from "../../deno.json" with { type: "json" };
 import { UserError } from "../core/errors.ts";
 import { requireSchema } from "../core/schema.ts";
+import type { Commands } from "../gpu/commands.ts";
 import { FAULT_NAMES, type FaultName, faultyStages } from "../faults/faults.ts";
 import { BASE_AGENTS, type BaseAgentName, RL_BASE_SEED } from "../rl/base_agent.ts";
-import { HEALTHY_STAGES, type Stages } from "../rl/stages.ts";
+import { type TrainingSetup, trainingSetup } from "../rl/setup.ts";
+import { HEALTHY_STAGES } from "../rl/stages.ts";
 import { type ConfigSources, parseConfig, resolveConfig, type TrainConfig } from "../rl/config.ts";
 import { checkpointSteps } from "./run_directory.ts";
 import { readJson, writeJson } from "../files/json.ts";
@@ -88,9 +90,15 @@ export function baseName(base: BaseSource): string {
   return "file" in base ? base.file : `${base.kind}:${base.seed}`;
 }
 
-/** The stages of a run's updates. */
-export function stagesOf({ bug }: Pick<RunSettings, "bug">): Stages {
-  return bug === null ? HEALTHY_STAGES : faultyStages(bug);
+/** What a run trains with. */
+export function setupOf(
+  commands: Commands,
+  { config, bug }: Pick<RunSettings, "config" | "bug">,
+): TrainingSetup {
+  return trainingSetup(commands, {
+    config,
+    stages: bug === null ? HEALTHY_STAGES : faultyStages(bug),
+  });
 }
 
 /**

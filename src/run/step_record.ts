@@ -11,6 +11,7 @@ import type { TrainConfig } from "../rl/config.ts";
 import type { StepReport, Trainer } from "../rl/trainer.ts";
 import { type Checkpoint, writeCheckpoint } from "./checkpoint.ts";
 import { episodeRows } from "./episode_rows.ts";
+import { readMetricsRows } from "./metrics_rows.ts";
 import { type RunDirectory, stepPath } from "./run_directory.ts";
 import { writeTrainBatch } from "./train_batch_file.ts";
 import { snapshotTrainer } from "./trainer_file.ts";
@@ -73,14 +74,12 @@ export class StepRecorder {
   readonly #config: TrainConfig;
   readonly #history: MetricsRow[];
 
-  /** @param options.history The rows that the run has already. */
-  constructor(
-    directory: RunDirectory,
-    options: { readonly config: TrainConfig; readonly history: readonly MetricsRow[] },
-  ) {
+  /** @throws {UserError} When the rows that the run has already cannot be read. */
+  constructor(directory: RunDirectory, config: TrainConfig) {
     this.#directory = directory;
-    this.#config = options.config;
-    this.#history = [...options.history];
+    this.#config = config;
+    // Medians are taken over the rows so far; a run that asks for none need not keep them.
+    this.#history = config.recordSpikeFactor > 0 ? readMetricsRows(directory.metrics) : [];
   }
 
   /** What has to be kept of the trainer before a step; undefined where the step cannot be selected. */

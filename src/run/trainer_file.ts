@@ -1,11 +1,8 @@
 /** A trainer's whole state as a checkpoint: weights, moments, steps done and moving baseline. */
 import { z } from "zod";
 import { UserError } from "../core/errors.ts";
-import type { Commands } from "../gpu/commands.ts";
-import type { CompiledGym } from "../gym/compiled.ts";
 import { createParameters, hashWeights, readParameters } from "../model/parameters.ts";
-import type { TrainConfig } from "../rl/config.ts";
-import type { Stages } from "../rl/stages.ts";
+import type { TrainingSetup } from "../rl/setup.ts";
 import { Trainer } from "../rl/trainer.ts";
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 
@@ -34,29 +31,24 @@ export async function saveTrainer(trainer: Trainer, path: string): Promise<void>
   writeCheckpoint(path, await snapshotTrainer(trainer));
 }
 
-/** What a trainer needs beside its state. */
-export interface TrainerFrame {
-  readonly commands: Commands;
-  readonly gym: CompiledGym;
-  readonly config: TrainConfig;
-  readonly stages: Stages;
-  /** Weights of the KL reference [W]. */
-  readonly reference_W: Float32Array<ArrayBuffer>;
-}
-
 /**
  * A trainer as a checkpoint left it. Its parameters are the caller's to destroy.
  *
- * @param checkpoint The state.
- * @param frame What it trains with.
- * @param path What error sentences call the checkpoint.
+ * @param setup What it trains with.
+ * @param options.checkpoint The state.
+ * @param options.reference_W Weights of the KL reference [W].
+ * @param options.path What error sentences call the checkpoint.
  * @throws {UserError} When the checkpoint lacks moments or a trainer's state.
  */
 export function restoreTrainer(
-  checkpoint: Checkpoint,
-  frame: TrainerFrame & { readonly path: string },
+  setup: TrainingSetup,
+  options: {
+    readonly checkpoint: Checkpoint;
+    readonly reference_W: Float32Array<ArrayBuffer>;
+    readonly path: string;
+  },
 ): Trainer {
-  const { path, commands, ...rest } = frame;
+  const { checkpoint, reference_W, path } = options;
   const { moments, config, weights_W, state, earlierWeights } = checkpoint;
   if (moments === undefined) {
     throw new UserError(`Cannot resume from ${path}: it holds no optimizer's moments`);
@@ -65,10 +57,9 @@ export function restoreTrainer(
   if (!parsed.success) {
     throw new UserError(`Cannot resume from ${path}: it holds no trainer's state`);
   }
-  const trainer = new Trainer({
-    ...rest,
-    commands,
-    parameters: createParameters(commands, config, weights_W),
+  const trainer = new Trainer(setup, {
+    parameters: createParameters(setup.commands, config, weights_W),
+    reference_W,
     state: parsed.data,
     ...(earlierWeights && { earlierWeights }),
   });

@@ -5,11 +5,11 @@ import type { CheckResult } from "../diagnose/invariant.ts";
 import { violated } from "../diagnose/invariants.ts";
 import { type MetricsRow, metricsRow } from "../rl/metrics.ts";
 import { runChecks } from "../faults/trainer_checks.ts";
-import { isEvaluated } from "../rl/train_logged.ts";
+import { evaluateStep } from "../rl/train_logged.ts";
 import type { Commands } from "../gpu/commands.ts";
 import { compileGym } from "../gym/compiled.ts";
-import { type Gym, openGym } from "../gym/gym.ts";
-import { type ModelConfig, TINY_AGENT } from "../model/config.ts";
+import { openGym } from "../gym/gym.ts";
+import { TINY_AGENT } from "../model/config.ts";
 import {
   createParameters,
   destroyParameters,
@@ -18,17 +18,19 @@ import {
 } from "../model/parameters.ts";
 import { ALGORITHMS } from "../rl/algorithms.ts";
 import { BASE_AGENTS, makeBaseAgent } from "../rl/base_agent.ts";
+import type { TrainingSetup } from "../rl/setup.ts";
 import { type StepReport, Trainer } from "../rl/trainer.ts";
 import { rolloutStats } from "../rollout/rollout_stats.ts";
 import { readAgent } from "./agent_file.ts";
+import type { Checkpoint } from "./checkpoint.ts";
 import { writeChecks } from "./checks_file.ts";
 import { episodeRows } from "./episode_rows.ts";
-import { asMetricsRow, readMetricsRows } from "./metrics_rows.ts";
+import { asMetricsRow } from "./metrics_rows.ts";
 import { cutJournal, Journal, lastRow } from "../files/journal.ts";
 import { requireFiniteStep } from "./non_finite.ts";
 import { findResumePoint, type ResumePoint } from "./resume_point.ts";
 import { checkpointPath, type RunDirectory } from "./run_directory.ts";
-import { type RunSettings, stagesOf, writeSettings } from "./run_settings.ts";
+import { type RunSettings, setupOf, writeSettings } from "./run_settings.ts";
 import { StepRecorder } from "./step_record.ts";
 import type { RowLog } from "./tensorboard_log.ts";
 import { TimingLog } from "./timing_log.ts";
@@ -72,18 +74,15 @@ const BASELINE_EPISODES_PER_TASK = 16;
 /** Stands for the step in the random stream of those episodes: no step of a run has this number. */
 const BASELINE_DRAW = 2 ** 32 - 1;
 
-interface Agent {
-  readonly config: ModelConfig;
-  readonly weights_W: Float32Array<ArrayBuffer>;
-}
-
 /** The agent that a run starts from. */
-async function makeBase(options: TrainingOptions, gym: Gym): Promise<Agent> {
-  const { commands, settings: { base }, onCloned } = options;
+async function makeBase(
+  { commands }: TrainingSetup,
+  { settings: { base }, onCloned }: TrainingOptions,
+): Promise<Pick<Checkpoint, "config" | "weights_W">> {
   if ("file" in base) return readAgent(base.file);
   const weights_W = await makeBaseAgent(commands, {
     kind: base.kind,
-    gym: compileGym(gym, BASE_AGENTS[base.kind].preset),
+    gym: compileGym(openGym(), BASE_AGENTS[base.kind].preset),
     seed: base.seed,
     ...(onCloned && { onProgress: onCloned }),
   });
@@ -108,21 +107,15 @@ function passGate(results: readonly CheckResult[], options: TrainingOptions): vo
 }
 
 /** A trainer at step 0 on a fresh base agent, checked and saved. */
-async function beginTrainer(options: TrainingOptions, openedGym: Gym): Promise<Trainer> {
-  const { commands, directory, settings } = options;
-  const { config } = settings;
-  const agent = await makeBase(options, openedGym);
-  writeSettings(directory.config, { ...settings, baseHash: await hashWeights(agent.weights_W) });
-  const gym = compileGym(openedGym, config.preset);
-  const trainer = new Trainer({
-    commands,
-    parameters: createParameters(commands, agent.config, agent.weights_W),
-    gym,
-    config,
-    stages: stagesOf(settings),
-    reference_W: agent.weights_W,
+async function beginTrainer(setup: TrainingSetup, options: TrainingOptions): Promise<Trainer> {
+  const { directory, settings } = options;
+  const { config: model, weights_W } = await makeBase(setup, options);
+  writeSettings(directory.config, { ...settings, baseHash: await hashWeights(weights_W) });
+  const trainer = new Trainer(setup, {
+    parameters: createParameters(setup.commands, model, weights_W),
+    reference_W: weights_W,
   });
-  if (!ALGORITHMS[config.algorithm].grouped) {
+  if (!ALGORITHMS[setup.config.algorithm].grouped) {
     const episodes = await trainer.evaluate({
       split: "train",
       episodesPerTask: BASELINE_EPISODES_PER_TASK,
@@ -131,24 +124,18 @@ async function beginTrainer(options: TrainingOptions, openedGym: Gym): Promise<T
     trainer.setBaseline(rolloutStats(episodes).passRate);
   }
   const { learner, state: { baseline } } = trainer;
-  const stages = () => stagesOf(settings);
-  const { config: model, weights_W } = agent;
-  passGate(
-    await runChecks(commands, { gym, config, model, weights_W, stages, baseline, learner }),
-    options,
-  );
+  passGate(await runChecks(setup, { model, weights_W, baseline, learner }), options);
   await saveTrainer(trainer, checkpointPath(directory.path, trainer.state.step));
   return trainer;
 }
 
 /** The trainer as a checkpoint left it; rows of later steps are dropped, since those steps are done again. */
 async function resumeTrainer(
-  options: TrainingOptions,
-  gym: Gym,
-  { step, metricsBytes, episodesBytes, loss }: ResumePoint,
+  setup: TrainingSetup,
+  options: TrainingOptions & { readonly point: ResumePoint },
 ): Promise<Trainer> {
-  const { commands, directory, settings, onRemark } = options;
-  const { config } = settings;
+  const { directory, settings, onRemark, point: { step, metricsBytes, episodesBytes, loss } } =
+    options;
   const basePath = checkpointPath(directory.path, 0);
   const path = checkpointPath(directory.path, step);
   const base = await readBaseAgent(basePath, settings);
@@ -160,21 +147,14 @@ async function resumeTrainer(
   }
   const { adamStep } = checkpoint.state ?? {};
   // Every step updates at least once, unless it may be skipped.
-  if (!config.skipZeroSignal && Number(adamStep) < step) {
+  if (!setup.config.skipZeroSignal && Number(adamStep) < step) {
     throw new UserError(
       `Cannot use checkpoint ${path}: its state has ${adamStep} updates behind it, which is fewer than its ${step} steps`,
     );
   }
   if (loss !== undefined) onRemark?.(loss);
   if (!checkpoint.isVerified) onRemark?.(`${path} bears no SHA-256, so it is unverified`);
-  const trainer = restoreTrainer(checkpoint, {
-    commands,
-    gym: compileGym(gym, config.preset),
-    config,
-    stages: stagesOf(settings),
-    reference_W: base.weights_W,
-    path,
-  });
+  const trainer = restoreTrainer(setup, { checkpoint, reference_W: base.weights_W, path });
   cutJournal(directory.metrics, metricsBytes);
   cutJournal(directory.episodes, episodesBytes);
   return trainer;
@@ -183,14 +163,6 @@ async function resumeTrainer(
 /** True at every `every`-th count; `every` 0: never. */
 function isDue(count: number, every: number): boolean {
   return every > 0 && count % every === 0;
-}
-
-/** Held-out episodes, where the step is evaluated. */
-async function evaluateStep(trainer: Trainer, { step }: StepReport) {
-  const { evalEpisodesPerTask: episodesPerTask } = trainer.config;
-  return isEvaluated(step, trainer.config)
-    ? await trainer.evaluate({ split: "heldout", episodesPerTask })
-    : undefined;
 }
 
 /** The system's clock, in parts of a millisecond. */
@@ -203,18 +175,13 @@ async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<v
   using metrics = new Journal(directory.metrics);
   using episodes = new Journal(directory.episodes);
   using timing = new TimingLog(directory.timing, { step: trainer.state.step, lr });
-  // Medians are taken over the rows so far; a run that asks for none need not keep them.
-  const history = trainer.config.recordSpikeFactor > 0 ? readMetricsRows(directory.metrics) : [];
-  const recorder = new StepRecorder(directory, {
-    config: trainer.config,
-    history,
-  });
+  const recorder = new StepRecorder(directory, trainer.config);
   for (let isOver = trainer.state.step >= steps; !isOver;) {
     const before = await recorder.before(trainer);
     const startMs = nowMs();
     const report = await trainer.step();
     const endMs = nowMs();
-    const row = metricsRow(report, { evaluation: await evaluateStep(trainer, report) });
+    const row = metricsRow(report, { evaluation: await evaluateStep(trainer, report.step) });
     metrics.append({ ...row });
     timing.append(report, { startMs, endMs });
     rowLogs.forEach((log) => log.append(row));
@@ -250,11 +217,11 @@ async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<v
  */
 export async function runTraining(options: TrainingOptions): Promise<TrainingResult> {
   const { commands, directory, onStart } = options;
-  const gym = openGym();
-  const point = findResumePoint(directory, options.settings.config);
+  const setup = setupOf(commands, options.settings);
+  const point = findResumePoint(directory, setup.config);
   const trainer = point === undefined
-    ? await beginTrainer(options, gym)
-    : await resumeTrainer(options, gym, point);
+    ? await beginTrainer(setup, options)
+    : await resumeTrainer(setup, { ...options, point });
   const { parameters } = trainer.learner;
   try {
     onStart?.(trainer.state.step);

@@ -4,6 +4,7 @@ import { bisect } from "../../src/diagnose/bisect.ts";
 import { faultyStages } from "../../src/faults/faults.ts";
 import { violated } from "../../src/diagnose/invariants.ts";
 import { runChecks } from "../../src/faults/trainer_checks.ts";
+import { trainingSetup } from "../../src/rl/setup.ts";
 import { gpuTest } from "../gpu/gpu_test_device.ts";
 import { openBench, smallConfig } from "../faults/small_runs.ts";
 
@@ -42,13 +43,9 @@ gpuTest(
     const config = smallConfig();
     const checksHold = async (version: string) => {
       const fault = versions.indexOf(version) >= 3 ? "sign_flip" : undefined;
-      const results = await runChecks(bench.commands, {
-        gym: bench.gym,
-        config,
-        model: bench.agent.config,
-        weights_W: bench.agent.weights_W,
-        stages: () => faultyStages(fault),
-      });
+      const setup = trainingSetup(bench.commands, { config, stages: faultyStages(fault) });
+      const { config: model, weights_W } = bench.agent;
+      const results = await runChecks(setup, { model, weights_W });
       return violated(results).length === 0;
     };
     const { firstBad, index, tests } = await bisect(versions, checksHold);

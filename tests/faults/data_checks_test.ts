@@ -5,21 +5,18 @@ import { OWNER } from "../../src/core/owner.ts";
 import { invariantKey } from "../../src/diagnose/invariant_list.ts";
 import { violated } from "../../src/diagnose/invariants.ts";
 import { runChecks } from "../../src/faults/trainer_checks.ts";
+import { trainingSetup } from "../../src/rl/setup.ts";
 import { HEALTHY_STAGES, type Stages } from "../../src/rl/stages.ts";
 import { collate } from "../../src/rl/train_batch.ts";
 import { gpuTest } from "../gpu/gpu_test_device.ts";
 import { openBench, smallConfig } from "./small_runs.ts";
 
 gpuTest("runChecks() tells advantages, rewards and data that are not as said", async () => {
-  const { commands, gym, agent: { config: model, weights_W } } = await openBench();
+  const { commands, agent: { config: model, weights_W } } = await openBench();
   const failing = async (faults: Partial<Stages>) => {
-    const results = await runChecks(commands, {
-      gym,
-      model,
-      weights_W,
-      config: smallConfig(),
-      stages: () => ({ ...HEALTHY_STAGES, ...faults }),
-    });
+    const stages = { ...HEALTHY_STAGES, ...faults };
+    const setup = trainingSetup(commands, { config: smallConfig(), stages });
+    const results = await runChecks(setup, { model, weights_W });
     return violated(results).filter(({ id }) => id > 11);
   };
   const rolled: Partial<Stages> = {

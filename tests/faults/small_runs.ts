@@ -6,6 +6,7 @@ import { Commands } from "../../src/gpu/commands.ts";
 import { createParameters, destroyParameters } from "../../src/model/parameters.ts";
 import { resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
 import type { Stages } from "../../src/rl/stages.ts";
+import { trainingSetup } from "../../src/rl/setup.ts";
 import { Trainer } from "../../src/rl/trainer.ts";
 import { type Checkpoint, readCheckpoint } from "../../src/run/checkpoint.ts";
 import { golden } from "../e2e/command_line.ts";
@@ -41,9 +42,9 @@ export async function withTrainer<T>(
   options: { readonly config: TrainConfig; readonly stages?: Stages },
   work: (trainer: Trainer) => Promise<T>,
 ): Promise<T> {
-  const { commands, gym, agent } = bench;
+  const { commands, agent } = bench;
   const parameters = createParameters(commands, agent.config, agent.weights_W);
-  const trainer = new Trainer({ commands, gym, parameters, ...options });
+  const trainer = new Trainer(trainingSetup(commands, options), { parameters });
   try {
     return await work(trainer);
   } finally {

@@ -13,22 +13,21 @@ import { violated } from "../../src/diagnose/invariants.ts";
 import { runChecks } from "../../src/faults/trainer_checks.ts";
 import { readParameters } from "../../src/model/parameters.ts";
 import { resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
+import { trainingSetup } from "../../src/rl/setup.ts";
 import { HEALTHY_STAGES } from "../../src/rl/stages.ts";
 import { gpuTest } from "../gpu/gpu_test_device.ts";
 import { type Bench, openBench, smallConfig, withTrainer } from "./small_runs.ts";
 
 function check(
-  { commands, gym, agent }: Bench,
+  { commands, agent: { config: model, weights_W } }: Bench,
   name: FaultName | undefined,
   values: Partial<TrainConfig> = {},
 ): Promise<CheckResult[]> {
-  return runChecks(commands, {
-    gym,
-    model: agent.config,
-    weights_W: agent.weights_W,
+  const setup = trainingSetup(commands, {
     config: resolveConfig({ flags: { klCoef: 0.1, ...faultConfig(name), ...values } }),
-    stages: () => name === undefined ? HEALTHY_STAGES : faultyStages(name),
+    stages: name === undefined ? HEALTHY_STAGES : faultyStages(name),
   });
+  return runChecks(setup, { model, weights_W });
 }
 
 /** Of the eleven that the published matrices begin with. */
@@ -112,12 +111,13 @@ gpuTest("runChecks() leaves out what an algorithm has not", async () => {
 
 gpuTest("runChecks() finds the same with a borrowed learner, and leaves it as it was", async () => {
   const bench = await openBench();
-  const { commands, gym, agent: { config: model, weights_W } } = bench;
+  const { commands, agent: { config: model, weights_W } } = bench;
   const config = smallConfig();
-  const request = { gym, config, model, weights_W, stages: () => HEALTHY_STAGES };
-  const expected = await runChecks(commands, request);
+  const setup = trainingSetup(commands, { config });
+  const request = { model, weights_W };
+  const expected = await runChecks(setup, request);
   await withTrainer(bench, { config }, async ({ learner }) => {
-    assertEquals(await runChecks(commands, { ...request, learner }), expected);
+    assertEquals(await runChecks(setup, { ...request, learner }), expected);
     assertEquals(await readParameters(commands, learner.parameters), weights_W);
     const moments = await learner.readMoments();
     assert(moments.every((moment_W) => moment_W.every((value) => value === 0)));

@@ -2,11 +2,12 @@
 import { assert, assertEquals } from "@std/assert";
 import { resolveConfig } from "../../src/rl/config.ts";
 import { flatPlaces, resampleFlatGroups } from "../../src/rl/dynamic_sampling.ts";
+import { trainingSetup } from "../../src/rl/setup.ts";
 import { Trainer } from "../../src/rl/trainer.ts";
 import type { BugFixInfo } from "../../src/gym/episode_info.ts";
 import type { Trajectory } from "../../src/rollout/trajectory.ts";
 import { gpuTest } from "../gpu/gpu_test_device.ts";
-import { compiledGym, goldenAgent } from "../rollout/agent.ts";
+import { goldenAgent } from "../rollout/agent.ts";
 
 const episode = (reward: number): Trajectory<BugFixInfo> => ({ reward }) as Trajectory<BugFixInfo>; // Nothing else is read.
 
@@ -42,10 +43,9 @@ gpuTest(
   "Trainer.sampleBatch() leaves fewer flat groups with resampleRounds, and the others alone",
   async () => {
     const { commands, parameters } = await goldenAgent();
-    const gym = compiledGym("rl");
     const batchOf = async (rounds: number) => {
       const config = resolveConfig({ sets: [`resampleRounds=${rounds}`, "seed=1"] });
-      const trainer = new Trainer({ commands, parameters, gym, config });
+      const trainer = new Trainer(trainingSetup(commands, { config }), { parameters });
       const batch = await trainer.sampleBatch();
       trainer.destroy();
       return batch;

@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { Learner } from "../../src/model/learner.ts";
 import { createParameters, destroyParameters, readParameters } from "../../src/model/parameters.ts";
 import { globalNorm } from "../../src/reference/clip_adam.ts";
+import { trainingSetup } from "../../src/rl/setup.ts";
 import { Trainer } from "../../src/rl/trainer.ts";
 import { Decoder } from "../../src/rollout/decoder.ts";
 import { rolloutResident } from "../../src/rollout/resident.ts";
@@ -12,12 +13,15 @@ import { gpuTest } from "../gpu/gpu_test_device.ts";
 
 gpuTest("Trainer.step() cuts what its learner cannot hold into pieces", async () => {
   const bench = await openBench();
-  const { commands, gym, agent } = bench;
+  const { commands, agent } = bench;
   const config = smallConfig({ minibatches: 2, epochs: 2 });
   const run = async (sizes: { readonly capacity: number } | undefined) => {
     const parameters = createParameters(commands, agent.config, agent.weights_W);
     const learner = sizes && new Learner(commands, parameters, { ...sizes, maxPositions: 64 });
-    const trainer = new Trainer({ commands, gym, parameters, config, ...(learner && { learner }) });
+    const trainer = new Trainer(trainingSetup(commands, { config }), {
+      parameters,
+      ...(learner && { learner }),
+    });
     const { batch, update } = await trainer.step();
     const moved_W = await readParameters(commands, parameters);
     const recomputed_BC = await trainer.recompute(batch);

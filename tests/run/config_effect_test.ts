@@ -3,8 +3,6 @@ import { assert, assertEquals } from "@std/assert";
 import { Commands } from "../../src/gpu/commands.ts";
 import { resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
 import { COMMON_DEFAULTS } from "../../src/rl/config_keys.ts";
-import { compileGym } from "../../src/gym/compiled.ts";
-import { openGym } from "../../src/gym/gym.ts";
 import {
   createParameters,
   destroyParameters,
@@ -12,6 +10,7 @@ import {
   readParameters,
 } from "../../src/model/parameters.ts";
 import { trainLogged } from "../../src/rl/train_logged.ts";
+import { trainingSetup } from "../../src/rl/setup.ts";
 import { Trainer } from "../../src/rl/trainer.ts";
 import { readCheckpoint } from "../../src/run/checkpoint.ts";
 import { golden } from "../e2e/command_line.ts";
@@ -101,9 +100,8 @@ const FILE_KEYS = ["steps", "checkpointEvery", "episodesEvery", "recordEvery", "
 /** The weights and metrics that a training ends with. */
 async function trained(commands: Commands, config: TrainConfig): Promise<unknown> {
   const { config: model, weights_W } = readCheckpoint(golden("model.safetensors"));
-  const gym = compileGym(await openGym(), config.preset);
   const parameters = createParameters(commands, model, weights_W);
-  const trainer = new Trainer({ commands, gym, parameters, config });
+  const trainer = new Trainer(trainingSetup(commands, { config }), { parameters });
   try {
     const rows = await trainLogged(trainer);
     return { rows, hash: await hashWeights(await readParameters(commands, parameters)) };

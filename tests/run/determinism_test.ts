@@ -79,7 +79,7 @@ async function train(commands: Commands, driver?: Driver): Promise<Outcome> {
     ...HEALTHY_STAGES,
     ...(driver && decoder && { sample: driver.sampleWith(decoder) }),
   };
-  const trainer = new Trainer({ commands, parameters, gym, config, stages });
+  const trainer = new Trainer({ commands, config, gym, stages }, { parameters });
   const metrics: unknown[] = [];
   const episodes: unknown[] = [];
   for (let step = 0; step < STEPS; step++) {

@@ -2,10 +2,9 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
 import { Commands } from "../../src/gpu/commands.ts";
-import { compileGym } from "../../src/gym/compiled.ts";
-import { openGym } from "../../src/gym/gym.ts";
 import { createParameters, readParameters } from "../../src/model/parameters.ts";
 import { HEALTHY_STAGES, type Stages } from "../../src/rl/stages.ts";
+import { trainingSetup } from "../../src/rl/setup.ts";
 import { Trainer } from "../../src/rl/trainer.ts";
 import { readBatchFile } from "../../src/run/batch_file.ts";
 import { readCheckpoint } from "../../src/run/checkpoint.ts";
@@ -35,15 +34,9 @@ gpuTest(
       const commands = new Commands(await testGpu());
       const { config: model, weights_W } = readCheckpoint(golden("model.safetensors"));
       const parameters = createParameters(commands, model, weights_W);
-      const gym = compileGym(openGym(), "rl");
       const { config } = smallSettings(2);
-      const trainer = new Trainer({
-        commands,
-        parameters,
-        gym,
-        config,
-        stages: overflowingStages(),
-      });
+      const setup = trainingSetup(commands, { config, stages: overflowingStages() });
+      const trainer = new Trainer(setup, { parameters });
       using directory = openRunDirectory(folder, { resume: false });
 
       await requireFiniteStep(trainer, await trainer.step(), directory);
@@ -94,12 +87,10 @@ gpuTest(
     withFolder(async (folder) => {
       const commands = new Commands(await testGpu());
       const { config: model, weights_W } = readCheckpoint(golden("model.safetensors"));
-      const trainer = new Trainer({
-        commands,
+      const { config } = smallSettings(1);
+      const setup = trainingSetup(commands, { config, stages: overflowingFirst() });
+      const trainer = new Trainer(setup, {
         parameters: createParameters(commands, model, weights_W),
-        gym: compileGym(openGym(), "rl"),
-        config: smallSettings(1).config,
-        stages: overflowingFirst(),
       });
       using directory = openRunDirectory(folder, { resume: false });
       const report = await trainer.step();
