@@ -10,6 +10,7 @@ import {
 import type { CheckResult } from "../../src/diagnose/invariant.ts";
 import { invariantKey } from "../../src/diagnose/invariant_list.ts";
 import { violated } from "../../src/diagnose/invariants.ts";
+import { CAUSES } from "../../src/faults/triage_causes.ts";
 import { runChecks } from "../../src/faults/trainer_checks.ts";
 import { readParameters } from "../../src/model/parameters.ts";
 import { resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
@@ -38,6 +39,16 @@ const idsOf = (results: readonly CheckResult[]) =>
 const furtherOf = (results: readonly CheckResult[]) =>
   violated(results).map(({ id }) => invariantKey(id)).slice(idsOf(results).length);
 
+/** Checks that a fault violates and that its cause in triage does not explain: then it could not be named. */
+function unexplained(name: FaultName, results: readonly CheckResult[]): string[] {
+  const { ruledOutBy, explains = [] } = CAUSES[name];
+  const own = ruledOutBy.map((clearing) =>
+    typeof clearing === "string" ? clearing : clearing.check
+  );
+  return violated(results).map(({ id }) => invariantKey(id))
+    .filter((key) => ![...own, ...explains].includes(key));
+}
+
 gpuTest(
   "runChecks() shows the tutorial's matrix exactly, and check 10 for entropy_sign alone",
   async () => {
@@ -57,6 +68,7 @@ gpuTest(
     for (const name of [undefined, ...MATRIX_FAULTS]) {
       const results = await check(bench, name);
       assert(results.slice(0, 11).every(({ verdict }) => verdict !== "not-applicable"), name);
+      if (name !== undefined) assertEquals(unexplained(name, results), [], name);
       found[name ?? "none"] = idsOf(results);
       further[name ?? "none"] = furtherOf(results);
     }
@@ -81,7 +93,11 @@ gpuTest(
       denominator: [5, 6],
     };
     const found: Record<string, number[]> = {};
-    for (const name of FURTHER_FAULTS) found[name] = idsOf(await check(bench, name));
+    for (const name of FURTHER_FAULTS) {
+      const results = await check(bench, name);
+      assertEquals(unexplained(name, results), [], name);
+      found[name] = idsOf(results);
+    }
     assertEquals(found, expected);
   },
 );
