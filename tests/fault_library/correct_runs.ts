@@ -4,8 +4,6 @@
 export interface CorrectSetting {
   /** How the table calls it. */
   readonly name: string;
-  /** Flags of `train`, for example the algorithm. */
-  readonly flags?: readonly string[];
   readonly settings: readonly string[];
   /** Default 24. */
   readonly steps?: number;
@@ -29,11 +27,11 @@ export const CORRECT_SETTINGS: readonly CorrectSetting[] = [
   { name: "4 microbatches", settings: ["microbatches=4"] },
   { name: "2 epochs", settings: ["epochs=2"] },
 
-  { name: "reinforce", flags: ["--algo", "reinforce"], settings: [], base: "plain:0" },
-  { name: "reinforce in rl", flags: ["--algo", "reinforce"], settings: ["preset=rl", "lr=0.001"] },
-  { name: "ppo", flags: ["--algo", "ppo"], settings: [] },
-  { name: "drgrpo", flags: ["--algo", "drgrpo"], settings: [] },
-  { name: "rloo", flags: ["--algo", "rloo"], settings: [] },
+  { name: "reinforce", settings: ["algorithm=reinforce"], base: "plain:0" },
+  { name: "reinforce in rl", settings: ["algorithm=reinforce", "preset=rl", "lr=0.001"] },
+  { name: "ppo", settings: ["algorithm=ppo"] },
+  { name: "drgrpo", settings: ["algorithm=drgrpo"] },
+  { name: "rloo", settings: ["algorithm=rloo"] },
   { name: "chapter 6", settings: ["preset=chapter6"], base: "plain:0" },
   { name: "learning rate × 0.5", settings: ["lr=0.0005"] },
   { name: "learning rate × 2", settings: ["lr=0.002"] },

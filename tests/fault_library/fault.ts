@@ -14,6 +14,7 @@ export const FAULT_KINDS = [
   "data",
   "mask",
   "forward",
+  "backward",
   "sampler",
   "sync",
   "frozen",
@@ -23,6 +24,28 @@ export const FAULT_KINDS = [
 
 /** What part of a trainer a fault sits in. */
 export type FaultKind = typeof FAULT_KINDS[number];
+
+/** Causes that are near every fault of a kind: who follows them up looks at the stage that is wrong. */
+export const SAME_STAGE: Readonly<Partial<Record<FaultKind, readonly string[]>>> = {
+  advantages: ["group_shuffle", "sign_flip"],
+  rewards: ["public_reward"],
+  KL: ["ref_is_policy"],
+  entropy: ["entropy_sign"],
+  ratio: ["stale_old_logp"],
+  accumulation: ["accum_local", "denominator"],
+  mask: ["mask_shift", "mask_end_call"],
+  forward: ["sampler_temp", "sampler_logp_temp", "stale_sampler"],
+  sampler: ["sampler_temp", "sampler_logp_temp", "stale_sampler"],
+  sync: ["sampler_temp", "sampler_logp_temp", "stale_sampler"],
+};
+
+/**
+ * Causes of the catalogue that are near a fault without being it. Where there are neither such nor named ones, the right answer
+ * is that the cause is unknown.
+ */
+export function nearOf({ kind, named, near }: PlantedFault): string[] {
+  return [...new Set([...near, ...SAME_STAGE[kind] ?? []])].filter((name) => !named.includes(name));
+}
 
 /** A text of a source file that is replaced. */
 export interface Patch {
@@ -46,7 +69,7 @@ export interface PlantedFault {
   readonly shows: string;
   /** Causes of the catalogue that are this fault; empty where the catalogue has none. */
   readonly named: readonly string[];
-  /** Causes of the catalogue that lead to the same place of the trainer; the right answer where both are empty is "unknown cause". */
+  /** Causes of the catalogue that are near, beside those of {@linkcode SAME_STAGE}. */
   readonly near: readonly string[];
   /** The first step, from 0, that differs from that of a right trainer. */
   readonly begins: number;

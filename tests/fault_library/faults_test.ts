@@ -1,6 +1,6 @@
 /** The fault library as data: at least 90 faults, each in the half of its name, each patch at one place alone. */
 import { assert, assertEquals } from "@std/assert";
-import { applyPatch, FAULT_KINDS, halfOf } from "./fault.ts";
+import { applyPatch, FAULT_KINDS, halfOf, nearOf } from "./fault.ts";
 import { DEVELOPMENT, HELD_OUT, PLANTED } from "./faults.ts";
 import { FAULT_NAMES } from "../../src/faults/faults.ts";
 import { resolveConfig } from "../../src/rl/config.ts";
@@ -52,9 +52,12 @@ Deno.test("applyPatch() refuses a text that is missing or stands twice", () => {
 
 Deno.test("settings of a fault are allowed, its causes are known, and it begins within a run", () => {
   const causes: readonly string[] = FAULT_NAMES;
-  for (const { name, settings = [], named, near, begins, resumeAt } of PLANTED) {
+  for (const fault of PLANTED) {
+    const { name, settings = [], named, begins, resumeAt } = fault;
     resolveConfig({ flags: { algorithm: "grpo" }, sets: settings });
-    for (const cause of [...named, ...near]) assert(causes.includes(cause), `${name}: ${cause}`);
+    for (const cause of [...named, ...nearOf(fault)]) {
+      assert(causes.includes(cause), `${name}: ${cause}`);
+    }
     assert(begins >= 0 && begins < 24, name);
     assert(resumeAt === undefined || begins >= resumeAt, name);
   }

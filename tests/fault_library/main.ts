@@ -3,16 +3,17 @@
  * Usage: deno task fault-library [--out=runs/fault-library] [--only=NAME,…] [--seeds=0,1] [--half=development|held-out]
  * [--table]. What was cut off goes on where it was; --table makes no run and writes the page from those that are there.
  */
+import { openLayout } from "../../cli/gpu_layout.ts";
 import { Commands } from "../../src/gpu/commands.ts";
-import { openGpu } from "../../src/gpu/device.ts";
 import { resolveConfig } from "../../src/rl/config.ts";
 import { CORRECT_SETTINGS, type CorrectSetting, seedsOf } from "./correct_runs.ts";
-import { halfOf, type PlantedFault } from "./fault.ts";
+import { halfOf, nearOf, type PlantedFault } from "./fault.ts";
 import { PLANTED } from "./faults.ts";
 import { baseFile, measureRun, observeRun } from "./measure.ts";
 import type { CorrectRuns, FaultRuns, Observation } from "./observation.ts";
 import { resultLines } from "./page.ts";
-import { PlantedSources } from "./sources.ts";
+import { shareCompiled } from "./shared_gpu.ts";
+import { plantSources } from "./sources.ts";
 import type { RunRequest } from "./trained_run.ts";
 
 const STEPS = 24;
@@ -24,8 +25,11 @@ const CHECK_EVERY = 4;
 /** A run that is wanted. */
 interface Wanted {
   readonly path: string;
+  /** Kind and seed of its base agent. */
   readonly base: string;
   readonly request: Omit<RunRequest, "base">;
+  /** Undefined: the right trainer. */
+  readonly fault?: PlantedFault;
 }
 
 function hasLaterChecks(): boolean {
@@ -48,34 +52,28 @@ function correctPath(out: string, { name }: CorrectSetting, seed: number): strin
 }
 
 function wantedFault(out: string, fault: PlantedFault, seed: number): Wanted {
-  const { settings = [], resumeAt, patches } = fault;
+  const { settings = [], resumeAt } = fault;
   return {
     path: faultPath(out, fault, seed),
     base: BASE,
-    request: {
-      flags: ["--algo", "grpo"],
-      settings: [...LATER, ...settings],
-      seed,
-      steps: STEPS,
-      resumeAt,
-      patches,
-    },
+    request: { settings: [...LATER, ...settings], seed, steps: STEPS, resumeAt },
+    fault,
   };
 }
 
 function wantedCorrect(out: string, setting: CorrectSetting, seed: number): Wanted {
-  const { flags = ["--algo", "grpo"], settings, steps = STEPS, base = BASE } = setting;
+  const { settings, steps = STEPS, base = BASE } = setting;
   return {
     path: correctPath(out, setting, seed),
     base,
-    request: { flags, settings: [...LATER, ...settings], seed, steps, patches: [] },
+    request: { settings: [...LATER, ...settings], seed, steps },
   };
 }
 
 /** The right trainer under the settings of a fault. */
 function referenceOf({ settings = [] }: PlantedFault): CorrectSetting {
-  const same = CORRECT_SETTINGS.find(({ flags, base, steps, settings: own }) =>
-    (flags ?? base ?? steps) === undefined && own.join() === settings.join()
+  const same = CORRECT_SETTINGS.find(({ base, steps, settings: own }) =>
+    (base ?? steps) === undefined && own.join() === settings.join()
   );
   if (same) return same;
   throw new Error(`No setting of the right trainer is ${settings.join(" ")}`);
@@ -98,6 +96,7 @@ function collect(out: string): { readonly faults: FaultRuns[]; readonly correct:
   const seeds = [0, 1];
   const faults = PLANTED.map((fault) => ({
     ...fault,
+    near: nearOf(fault),
     half: halfOf(fault.name),
     runs: observed(seeds.map((seed) => [faultPath(out, fault, seed), seed])),
     healthyLow: healthyLow(out, fault),
@@ -146,11 +145,18 @@ function allWanted(out: string): Wanted[] {
 
 async function makeRuns(out: string): Promise<void> {
   const wanted = allWanted(out);
-  const commands = new Commands(await openGpu());
-  const sources = new PlantedSources(".", `${out}/sources-${flag("worker") ?? 0}`);
+  const gpu = await openLayout({ requireGpu: false });
+  shareCompiled(gpu);
+  const commands = new Commands(gpu);
   const [worker, workers] = [Number(flag("worker") ?? 0), Number(flag("workers") ?? 1)];
-  for (const [i, { path, base, request }] of wanted.entries()) {
+  for (const [i, { path, base, request, fault }] of wanted.entries()) {
     if (i % workers !== worker) continue;
+    const sources = () => {
+      if (!fault) return ".";
+      const folder = `${out}/sources/${fault.name}`;
+      plantSources({ root: ".", folder }, fault.patches);
+      return folder;
+    };
     const file = await baseFile(commands, { folder: out, base });
     const isNew = await measureRun(path, {
       commands,

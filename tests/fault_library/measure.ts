@@ -13,9 +13,9 @@ import { readAgent } from "../../src/run/agent_file.ts";
 import { readChecks } from "../../src/run/checks_file.ts";
 import { writeCheckpoint } from "../../src/run/checkpoint.ts";
 import { checkpointPath, runPaths } from "../../src/run/run_directory.ts";
+import { readSettings } from "../../src/run/run_settings.ts";
 import { triageRun } from "../../src/run/triage_run.ts";
 import type { Observation, Violation } from "./observation.ts";
-import type { PlantedSources } from "./sources.ts";
 import { type RunRequest, trainRun } from "./trained_run.ts";
 
 /** Held-out episodes under the last weights. */
@@ -69,19 +69,17 @@ export async function measureRun(
   path: string,
   { commands, sources, request }: {
     readonly commands: Commands;
-    readonly sources: PlantedSources;
+    /** Makes the sources ready and answers their folder. */
+    readonly sources: () => string;
     readonly request: RunRequest;
   },
 ): Promise<boolean> {
   if (exists(measuredPath(path))) return false;
-  const { ended } = await trainRun(sources, path, request);
+  const { ended } = await trainRun(path, { gpu: commands.gpu, sources: sources(), request });
   if (!exists(runPaths(path).checks)) throw new Error(`${path} never began: ${ended}`);
   const weights = checkpointPath(path, request.steps);
-  const isChapter6 = request.settings.includes("preset=chapter6") ||
-    (request.flags.includes("reinforce") && !request.settings.includes("preset=rl"));
-  const passRate = exists(weights)
-    ? await heldOutPassRate(commands, weights, isChapter6 ? "chapter6" : "rl")
-    : null;
+  const { config: { preset } } = readSettings(runPaths(path).config);
+  const passRate = exists(weights) ? await heldOutPassRate(commands, weights, preset) : null;
   Deno.removeSync(`${path}/checkpoints`, { recursive: true });
   const measured: Measured = { ended: ended ?? null, passRate };
   Deno.writeTextFileSync(measuredPath(path), `${JSON.stringify(measured)}\n`);

@@ -12,7 +12,7 @@ export interface Violation {
 /** What triage says. */
 export interface Answer {
   readonly conclusion: string;
-  /** Likeliest first, with belief. */
+  /** Likeliest first, with belief. Where none is left, `conclusion` says what was seen. */
   readonly causes: readonly { readonly name: string; readonly belief: number }[];
 }
 
@@ -82,14 +82,14 @@ export function isHarmful({ healthyLow }: Pick<FaultRuns, "healthyLow">, run: Ob
 }
 
 /** How triage's answer stands to the fault. */
-export type AnswerKind = "named" | "near" | "unknown cause" | "wrong" | "unlucky" | "nothing";
+export type AnswerKind = "named" | "near" | "unknown cause" | "wrong" | "falls short" | "nothing";
 
 /** How triage's answer about a run stands to its fault. */
 export function answerKind(
   fault: Pick<FaultRuns, "named" | "near">,
   { answer: { conclusion, causes: [first] } }: Observation,
 ): AnswerKind {
-  if (conclusion === "unlucky") return "unlucky";
+  if (conclusion === "falls-short") return "falls short";
   if (!first) return conclusion === "nothing-fired" ? "nothing" : "unknown cause";
   if (fault.named.includes(first.name)) return "named";
   return fault.near.includes(first.name) ? "near" : "wrong";

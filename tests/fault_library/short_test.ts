@@ -1,9 +1,11 @@
 /** The library in short: two faults, one in a stage and one in a shader, each trained with from patched sources. */
 import { assertEquals } from "@std/assert";
+import { openGpu } from "../../src/gpu/device.ts";
 import { readChecks } from "../../src/run/checks_file.ts";
 import { runPaths } from "../../src/run/run_directory.ts";
 import { PLANTED } from "./faults.ts";
-import { PlantedSources } from "./sources.ts";
+import { shareCompiled } from "./shared_gpu.ts";
+import { plantSources } from "./sources.ts";
 import { trainRun } from "./trained_run.ts";
 
 /**
@@ -15,39 +17,28 @@ const CAUGHT = { mask_first_token: [1], decoder_gelu: [2, 3] };
 Deno.test("trainRun() trains with a planted fault, and the checks before step 1 catch it", async () => {
   const folder = Deno.makeTempDirSync();
   try {
-    const sources = new PlantedSources(".", `${folder}/sources`);
+    const gpu = await openGpu();
+    shareCompiled(gpu);
     for (const [name, violated] of Object.entries(CAUGHT)) {
       const fault = PLANTED.find((planted) => planted.name === name);
-      const { ended } = await trainRun(sources, `${folder}/${name}`, {
-        flags: ["--algo", "grpo"],
-        settings: ["problems=2", "groupSize=4", "evalEvery=0"],
-        seed: 0,
-        steps: 1,
-        base: "untrained",
-        patches: fault?.patches ?? [],
+      const sources = `${folder}/sources/${name}`;
+      plantSources({ root: ".", folder: sources }, fault?.patches ?? []);
+      const { ended } = await trainRun(`${folder}/${name}`, {
+        gpu,
+        sources,
+        request: {
+          settings: ["problems=2", "groupSize=4", "evalEvery=0"],
+          seed: 0,
+          steps: 1,
+          base: "untrained",
+        },
       });
       assertEquals(ended, undefined);
       const checks = readChecks(runPaths(`${folder}/${name}`).checks);
       const found = checks.filter(({ id, verdict }) => id <= 11 && verdict === "violated");
       assertEquals(found.map(({ id }) => id), violated, name);
     }
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
-});
-
-Deno.test("PlantedSources takes one fault's patches back before it plants another's", () => {
-  const folder = Deno.makeTempDirSync();
-  try {
-    const sources = new PlantedSources(".", folder);
-    const file = "src/core/owner.ts";
-    const right = Deno.readTextFileSync(file);
-    assertEquals(Deno.readTextFileSync(`${folder}/${file}`), right);
-    const [line = ""] = right.split("\n");
-    sources.plant([{ file, find: line, put: "// planted" }]);
-    assertEquals(Deno.readTextFileSync(`${folder}/${file}`), right.replace(line, "// planted"));
-    sources.plant([]);
-    assertEquals(Deno.readTextFileSync(`${folder}/${file}`), right);
+    gpu.device.destroy();
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }

@@ -111,7 +111,7 @@ export function tally(faults: readonly FaultRuns[]): Tally {
       near: answered("near"),
       "unknown cause": answered("unknown cause"),
       wrong: answered("wrong"),
-      unlucky: answered("unlucky"),
+      "falls short": answered("falls short"),
       nothing: answered("nothing"),
     },
   };
@@ -142,7 +142,7 @@ export function summaryTable(faults: readonly FaultRuns[]): string[] {
     row("triage: near", (t) => share(t.answers.near, t.runs)),
     row("triage: unknown cause", (t) => share(t.answers["unknown cause"], t.runs)),
     row("triage: another cause", (t) => share(t.answers.wrong, t.runs)),
-    row("triage: unlucky", (t) => share(t.answers.unlucky, t.runs)),
+    row("triage: falls short", (t) => share(t.answers["falls short"], t.runs)),
     row("triage: nothing", (t) => share(t.answers.nothing, t.runs)),
   ]);
 }
@@ -250,11 +250,11 @@ export function correctSentence(settings: readonly CorrectRuns[]): string {
   const runs = settings.reduce((sum, { runs }) => sum + runs.length, 0);
   const alarms = settings.map(falseAlarms);
   const count = (of: "violated" | "named") => alarms.reduce((sum, a) => sum + a[of].length, 0);
-  const unlucky = settings.flatMap(({ runs }) => runs)
-    .filter(({ answer }) => answer.conclusion === "unlucky").length;
+  const short = settings.flatMap(({ runs }) => runs)
+    .filter(({ answer }) => answer.conclusion === "falls-short").length;
   return `${runs} runs of the right trainer under ${settings.length} settings: ${
     count("violated")
   } violated checks, ${
     count("named")
-  } names with a belief of ${CONFIDENT} or more, ${unlucky} called unlucky.`;
+  } names with a belief of ${CONFIDENT} or more, ${short} said to fall short.`;
 }

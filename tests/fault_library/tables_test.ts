@@ -68,7 +68,7 @@ Deno.test("answerKind() holds the first cause against the fault's own", () => {
   assertEquals(kindOf(believes("mask_end_call", 0.9)), "near");
   assertEquals(kindOf(believes("lr_high", 0.1)), "wrong");
   assertEquals(kindOf({ answer: { conclusion: "unknown-cause", causes: [] } }), "unknown cause");
-  assertEquals(kindOf({ answer: { conclusion: "unlucky", causes: [] } }), "unlucky");
+  assertEquals(kindOf({ answer: { conclusion: "falls-short", causes: [] } }), "falls short");
   assertEquals(kindOf({}), "nothing");
 });
 
@@ -124,7 +124,10 @@ Deno.test("the table of correct runs lists violated checks and confident names",
       name: "rloo",
       runs: [
         observation({ before: [4], seed: 2, ...believes("lr_high", 0.5) }),
-        observation({ later: [{ step: 8, id: 3 }], answer: { conclusion: "unlucky", causes: [] } }),
+        observation({
+          later: [{ step: 8, id: 3 }],
+          answer: { conclusion: "falls-short", causes: [] },
+        }),
       ],
     },
   ];
@@ -135,6 +138,6 @@ Deno.test("the table of correct runs lists violated checks and confident names",
   assertEquals(
     correctSentence(settings),
     "4 runs of the right trainer under 2 settings: 2 violated checks, " +
-      "1 names with a belief of 0.5 or more, 1 called unlucky.",
+      "1 names with a belief of 0.5 or more, 1 said to fall short.",
   );
 });

@@ -19,7 +19,7 @@ export const UPDATING: readonly PlantedFault[] = [
   },
   {
     name: "gelu_derivative",
-    kind: "forward",
+    kind: "backward",
     summary: "The backward of GELU drops the term of the gate's own slope.",
     shows: "Training works, with gradients of another size.",
     named: [],
