@@ -1,7 +1,9 @@
 /**
  * Trains with every fault of the library and with the right trainer, and writes what checks and triage say of it.
  * Usage: deno task fault-library [--out=runs/fault-library] [--only=NAME,…] [--seeds=0,1] [--half=development|held-out]
- * [--table]. What was cut off goes on where it was; --table makes no run and writes the page from those that are there.
+ * [--checks] [--table] [--page] [--worker=0 --workers=2]. What was cut off goes on where it was. --checks judges runs that were made
+ * before by the checks of this version, as far as a fault must have been seen; --table makes no run and writes the tables of
+ * those that are there, with --page into docs/fault_library.md.
  */
 import { openLayout } from "../../cli/gpu_layout.ts";
 import { Commands } from "../../src/gpu/commands.ts";
@@ -9,9 +11,9 @@ import { resolveConfig } from "../../src/rl/config.ts";
 import { CORRECT_SETTINGS, type CorrectSetting, seedsOf } from "./correct_runs.ts";
 import { halfOf, nearOf, type PlantedFault } from "./fault.ts";
 import { PLANTED } from "./faults.ts";
-import { baseFile, measureRun, observeRun } from "./measure.ts";
-import type { CorrectRuns, FaultRuns, Observation } from "./observation.ts";
-import { resultLines } from "./page.ts";
+import { baseFile, checkAgain, measureRun, observeRun } from "./measure.ts";
+import { type CorrectRuns, type FaultRuns, type Observation, SEEN_WITHIN } from "./observation.ts";
+import { resultLines, withResults } from "./page.ts";
 import { shareCompiled } from "./shared_gpu.ts";
 import { plantSources } from "./sources.ts";
 import type { RunRequest } from "./trained_run.ts";
@@ -139,8 +141,13 @@ function allWanted(out: string): Wanted[] {
   return [
     ...correctWhere(true),
     ...seeds.flatMap((seed) => faults.map((fault) => wantedFault(out, fault, seed))),
-    ...correctWhere(false),
+    ...(only ?? half) === undefined ? correctWhere(false) : [],
   ];
+}
+
+/** Steps after which a check must have seen a fault: those up to the last check that is in time. */
+function stepsToCheck({ begins }: { readonly begins: number }): number {
+  return Math.floor((begins + SEEN_WITHIN) / CHECK_EVERY) * CHECK_EVERY + 1;
 }
 
 async function makeRuns(out: string): Promise<void> {
@@ -149,7 +156,8 @@ async function makeRuns(out: string): Promise<void> {
   shareCompiled(gpu);
   const commands = new Commands(gpu);
   const [worker, workers] = [Number(flag("worker") ?? 0), Number(flag("workers") ?? 1)];
-  for (const [i, { path, base, request, fault }] of wanted.entries()) {
+  const isCheck = flag("checks") !== undefined;
+  for (const [i, { path, base, request: asked, fault }] of wanted.entries()) {
     if (i % workers !== worker) continue;
     const sources = () => {
       if (!fault) return ".";
@@ -157,21 +165,26 @@ async function makeRuns(out: string): Promise<void> {
       plantSources({ root: ".", folder }, fault.patches);
       return folder;
     };
-    const file = await baseFile(commands, { folder: out, base });
-    const isNew = await measureRun(path, {
-      commands,
-      sources,
-      request: { ...request, base: file },
-    });
+    const request = { ...asked, base: await baseFile(commands, { folder: out, base }) };
+    const steps = stepsToCheck(fault ?? { begins: 0 });
+    const isNew = isCheck
+      ? await checkAgain(path, {
+        commands,
+        sources,
+        request: { ...request, steps },
+        commit: commit(),
+      })
+      : await measureRun(path, { commands, sources, request });
     if (isNew) console.error(`${i + 1} of ${wanted.length}: ${path}`);
   }
 }
 
+const PAGE = "docs/fault_library.md";
+
 const out = flag("out") ?? "runs/fault-library";
 Deno.mkdirSync(out, { recursive: true });
 if (flag("table") === undefined) await makeRuns(out);
-const results = collect(out);
-console.log(
-  resultLines({ ...results, commit: commit(), checkEvery: LATER.length > 0 ? CHECK_EVERY : 0 })
-    .join("\n"),
-);
+const checkEvery = LATER.length > 0 ? CHECK_EVERY : 0;
+const lines = resultLines({ ...collect(out), commit: commit(), checkEvery });
+if (flag("page") === undefined) console.log(lines.join("\n"));
+else Deno.writeTextFileSync(PAGE, withResults(Deno.readTextFileSync(PAGE), lines));

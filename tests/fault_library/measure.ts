@@ -86,6 +86,40 @@ export async function measureRun(
   return true;
 }
 
+/** What checks write into the folder of a run. */
+const VERDICTS = ["checks.json", "later_checks.jsonl"] as const;
+
+/**
+ * Judges a run that was made before by the checks of this version: makes its first steps again and puts their verdicts in the
+ * place of the old ones. A check changes no bit of a run, so that its metrics and its agent stay.
+ *
+ * @param path Its folder.
+ * @param options.commit Of this version; where the run was judged by it, nothing is done.
+ * @returns True where it was judged now.
+ */
+export async function checkAgain(
+  path: string,
+  { commands, sources, request, commit }: {
+    readonly commands: Commands;
+    readonly sources: () => string;
+    readonly request: RunRequest;
+    readonly commit: string;
+  },
+): Promise<boolean> {
+  const marker = `${path}/checked_by`;
+  if (!exists(measuredPath(path))) return false;
+  if (exists(marker) && Deno.readTextFileSync(marker) === commit) return false;
+  const again = `${path}/again`;
+  await trainRun(again, { gpu: commands.gpu, sources: sources(), request });
+  for (const name of VERDICTS) {
+    if (exists(`${path}/${name}`)) Deno.removeSync(`${path}/${name}`);
+    if (exists(`${again}/${name}`)) Deno.renameSync(`${again}/${name}`, `${path}/${name}`);
+  }
+  Deno.removeSync(again, { recursive: true });
+  Deno.writeTextFileSync(marker, commit);
+  return true;
+}
+
 /** Violated checks of later steps, where the run made any. */
 function laterViolations(path: string): Violation[] {
   const file = `${path}/later_checks.jsonl`;

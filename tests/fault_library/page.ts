@@ -1,5 +1,4 @@
-/** The page about the library: from observations to docs/fault_library.md. */
-import type { PlantedFault } from "./fault.ts";
+/** The measured part of docs/fault_library.md, from observations. */
 import type { CorrectRuns, FaultRuns } from "./observation.ts";
 import {
   calibrationTable,
@@ -17,11 +16,6 @@ export interface LibraryResults {
   readonly commit: string;
   /** Steps between two checks of a run; 0: none after the first. */
   readonly checkEvery: number;
-}
-
-/** A list of what each fault is. */
-export function faultList(faults: readonly PlantedFault[]): string[] {
-  return faults.map(({ name, summary, shows }) => `- \`${name}\`: ${summary} ${shows}`);
 }
 
 /** The measured part of the page. */
@@ -57,4 +51,18 @@ export function resultLines(results: LibraryResults): string[] {
     "",
     ...faultTable(half("held-out")),
   ];
+}
+
+const BEGIN = "<!-- measured -->";
+const END = "<!-- end of measured -->";
+
+/**
+ * A page with other results in the place of those that it has.
+ *
+ * @throws {Error} When the page does not say where they stand.
+ */
+export function withResults(page: string, lines: readonly string[]): string {
+  const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
+  if (begin < 0 || end < begin) throw new Error(`Cannot write results: no ${BEGIN} before ${END}`);
+  return [page.slice(0, begin + BEGIN.length), "", ...lines, "", page.slice(end)].join("\n");
 }

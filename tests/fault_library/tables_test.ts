@@ -1,5 +1,5 @@
 /** Outcomes and tables of the library, from observations made up by hand. */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   answerKind,
   caughtLater,
@@ -8,6 +8,7 @@ import {
   isHarmful,
   type Observation,
 } from "./observation.ts";
+import { withResults } from "./page.ts";
 import { calibration, correctSentence, correctTable, faultTable, tally } from "./tables.ts";
 
 function observation(parts: Partial<Observation> = {}): Observation {
@@ -140,4 +141,11 @@ Deno.test("the table of correct runs lists violated checks and confident names",
     "4 runs of the right trainer under 2 settings: 2 violated checks, " +
       "1 names with a belief of 0.5 or more, 1 said to fall short.",
   );
+});
+
+Deno.test("withResults() changes what stands between the marks, and nothing else", () => {
+  const page = "# Title\n\n<!-- measured -->\n\nold\n\n<!-- end of measured -->\n\nrest\n";
+  assertEquals(withResults(page, ["old"]), page);
+  assertEquals(withResults(page, ["new", "er"]), page.replace("old", "new\ner"));
+  assertThrows(() => withResults("# Title\n", ["new"]), Error, "Cannot write results");
 });
