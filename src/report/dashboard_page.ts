@@ -64,7 +64,7 @@ function pairArticle(pair: FailurePair, number: number): Html {
     : formula;
   return html`
     <article class="pair" id="${failureId(name)}">
-      <h4>${number}. ${name}${anchor(failureId(name))}</h4>
+      <h3>${number}. ${name}${anchor(failureId(name))}</h3>
       <p>${FAULTS[name].summary}. <span class="note">Does the reward show it? ${rewardSentence(
         pair,
       )}.</span></p>

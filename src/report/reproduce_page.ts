@@ -77,7 +77,9 @@ export function reproducePage(
   return {
     id: "reproduce",
     title: "How to reproduce",
-    body: html`${lines.length === 0 ? NOTHING : html`<pre><code>${lines.join("\n")}</code></pre>`}
+    body: html`${
+      lines.length === 0 ? NOTHING : html`<pre tabindex="0"><code>${lines.join("\n")}</code></pre>`
+    }
 ${
       facts([
         ["agentrl", denoConfig.version],

@@ -145,6 +145,6 @@ Exact zeros on a logarithmic axis stand at its foot, marked 0.</p>
 ${recordedList(run)}
 ${groups.map(([group, title, charts]) => block(group, title, grid(charts)))}${
     block("other", "Other metrics", grid(others))
-  }${block("episodes", "Episodes", transcripts(run))}`;
+  }${block("episodes", "Episodes", transcripts(run, prefix))}`;
   return { id: prefix, title: `Run ${run.name}`, body, parts };
 }

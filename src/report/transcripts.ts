@@ -3,13 +3,13 @@ import { OWNER } from "../core/owner.ts";
 import { WORDS } from "../gym/vocabulary.ts";
 import { ALGORITHMS } from "../rl/algorithms.ts";
 import { formatNumber } from "./format.ts";
-import { type Html, html, NOTHING } from "./html.ts";
+import { type Html, html, idOf, NOTHING } from "./html.ts";
 import type { EpisodeData, RunData } from "./run_data.ts";
 
 /** A probability below 5 % is worth a look: log 0.05 in nats. */
 const UNLIKELY_NATS = Math.log(0.05);
 
-/** Episodes of a step that are shown. */
+/** Different episodes of a step that are shown. */
 const EPISODES_SHOWN = 16;
 
 const OWNER_NAMES: Readonly<Record<number, string>> = {
@@ -50,28 +50,60 @@ function turnsOf({ owners }: EpisodeData): { begin: number; end: number }[] {
   return turns;
 }
 
-function episodeRow(episode: EpisodeData, advantage: number | undefined): Html {
-  const { info, reward, group } = episode;
-  const { task, stop } = info;
+/** An episode with what the update made of it, and the others of its step that are the same in all that is shown. */
+interface Entry {
+  readonly episode: EpisodeData;
+  readonly advantage: number | undefined;
+  /** Groups of all of them, each once. */
+  readonly groups: readonly number[];
+  readonly count: number;
+}
+
+function episodeRow({ episode, advantage, groups, count }: Entry, id: string): Html {
+  const { info, reward } = episode;
+  const task = isText(info.task) ? info.task : "episode";
+  const stop = isText(info.stop) ? info.stop : "";
   const turns = turnsOf(episode).map(({ begin, end }) => {
     const spans = Array.from({ length: end - begin }, (_, i) => tokenSpan(episode, begin + i));
     return html`<span class="turn">${spans}</span>`;
   });
   return html`
-    <div class="episode">
+    <div class="episode" id="${id}" data-task="${task}" data-reward="${formatNumber(
+      reward,
+    )}"
+      data-stop="${stop}">
       <div
-        class="side"><b>${isText(task)
-          ? task
-          : "episode"}</b> <span class="note">group ${group}</span><br>reward <b>${formatNumber(
+        class="side"><b>${task}</b> <a href="#${id}" aria-label="Link to this episode">#</a>${count ===
+            1
+          ? NOTHING
+          : html`
+            <b>× ${count}</b>
+          `}<br><span class="note">${groups.length === 1 ? "group" : "groups"} ${groups.join(
+            ", ",
+          )}</span><br>reward <b>${formatNumber(
             reward,
           )}</b><br>advantage ${advantage === undefined
           ? "–"
-          : formatNumber(advantage)}${isText(stop)
-          ? html`<br><span class="note">ended by ${stop}</span>`
-          : NOTHING}</div>
+          : formatNumber(advantage)}${stop === ""
+          ? NOTHING
+          : html`<br><span class="note">ended by ${stop}</span>`}</div>
       <div class="tokens roving" role="group" aria-label="Tokens of the episode">${turns}</div>
     </div>
   `;
+}
+
+/** Entries without repetitions: equal tokens, rewards and advantages are one. */
+function collapse(entries: readonly Omit<Entry, "groups" | "count">[]): Entry[] {
+  const sameOf = Map.groupBy(
+    entries,
+    ({ episode: { tokens, reward, info }, advantage }) =>
+      JSON.stringify([tokens, reward, advantage, info.task, info.stop]),
+  );
+  return Array.from(sameOf.values(), (same) => ({
+    ...same[0],
+    groups: [...new Set(same.map(({ episode }) => episode.group))],
+    count: same.length,
+  }));
 }
 
 /** Advantages as the run's algorithm takes them from the rewards; none where they need more than the batch. */
@@ -89,45 +121,62 @@ function advantagesOf(episodes: readonly EpisodeData[], run: RunData): Float64Ar
 }
 
 /** Episodes of one step: whole groups, those with unequal rewards first, since they are what the update learns from. */
-function stepTranscripts(run: RunData, step: number): Html {
+function stepTranscripts(run: RunData, step: number, prefix: string): Html {
   const episodes = run.episodes.filter((episode) => episode.step === step);
   const advantage_B = advantagesOf(episodes, run);
-  const entries = episodes.map((episode, b) => ({ episode, advantage: advantage_B?.[b] }));
+  const entries = collapse(
+    episodes.map((episode, b) => ({ episode, advantage: advantage_B?.[b] })),
+  );
   const rewardsOf = new Map<number, Set<number>>();
   episodes.forEach(({ group, reward }) => {
     rewardsOf.set(group, (rewardsOf.get(group) ?? new Set()).add(reward));
   });
-  const interest = ({ episode: { group } }: typeof entries[number]) =>
-    rewardsOf.get(group)?.size ?? 0;
-  const shown = advantage_B ? entries.toSorted((a, b) => interest(b) - interest(a)) : entries;
-  const rows = shown.slice(0, EPISODES_SHOWN).map(({ episode, advantage }) =>
-    episodeRow(episode, advantage)
-  );
-  const count = `${Math.min(EPISODES_SHOWN, episodes.length)} of ${episodes.length} episodes`;
-  return html`<details class="transcripts"><summary>Step ${step}: ${count}</summary>${rows}</details>`;
+  const interest = ({ episode: { group } }: Entry) => rewardsOf.get(group)?.size ?? 0;
+  const ordered = advantage_B ? entries.toSorted((a, b) => interest(b) - interest(a)) : entries;
+  const shown = ordered.slice(0, EPISODES_SHOWN);
+  const id = episodesId(prefix, step);
+  const count = shown.reduce((sum, entry) => sum + entry.count, 0);
+  const title =
+    `Step ${step}: ${formatNumber(count)} of ${formatNumber(episodes.length)} episodes` +
+    (count > shown.length ? `, ${formatNumber(shown.length)} of them different` : "");
+  return html`<details class="transcripts" id="${id}"><summary>${title}</summary>${
+    shown.map((entry, i) => episodeRow(entry, idOf(id, i)))
+  }</details>`;
 }
 
-/** The first, the middle and the last of some steps. */
-export function shownSteps<T>(steps: readonly T[]): ReadonlySet<T> {
-  const places = [0, Math.floor(steps.length / 2), steps.length - 1];
-  return new Set(steps.length === 0 ? [] : places.map((place) => steps[place]));
+/** The id of a step's episodes in the page of a run: points of its charts lead there. */
+export function episodesId(prefix: string, step: number): string {
+  return idOf(prefix, "episodes", step);
 }
 
 /**
- * Transcripts of the first, the middle and the last step whose episodes are on disk.
+ * Steps from the first to the last, evenly.
+ *
+ * @param steps All there are.
+ * @param most How many are shown.
+ */
+export function shownSteps<T>(steps: readonly T[], most: number): ReadonlySet<T> {
+  if (steps.length <= most) return new Set(steps);
+  const stride = (steps.length - 1) / Math.max(1, most - 1);
+  return new Set(Array.from({ length: most }, (_, i) => steps[Math.round(i * stride)]));
+}
+
+/**
+ * Transcripts of the steps whose episodes were read.
  *
  * @param run The run.
+ * @param prefix Begins the ids.
  * @returns Nothing where no episode was written.
  */
-export function transcripts(run: RunData): Html {
+export function transcripts(run: RunData, prefix: string): Html {
   const steps = [...new Set(run.episodes.map(({ step }) => step))];
   if (steps.length === 0) return NOTHING;
-  const chosen = shownSteps(steps);
   return html`
     <p
       class="key note">Written by the <span class="token prompt">prompt</span>, the <span class="token policy">policy</span>
     (its log-prob shows on hover and focus; a <span class="token policy unlikely">double line</span> marks probabilities below 5 %), the
-    <span class="token tool">tool</span>. The advantage is the one that the run's algorithm takes from the rewards of the group.</p>
-    ${[...chosen].map((step) => stepTranscripts(run, step))}
+    <span class="token tool">tool</span>. The advantage is the one that the run's algorithm takes from the rewards of the group. Equal episodes of a step
+    stand once, with their number. A click on a point of a chart leads to the episodes of its step.</p>
+    <div class="episodes">${steps.map((step) => stepTranscripts(run, step, prefix))}</div>
   `;
 }

@@ -1,5 +1,6 @@
 /** Reports in a real browser: nothing is requested, charts are drawn, and every kind of reader gets the numbers. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import axe from "axe-core";
 import { HOSTILE, writeFaults, writeLab, writeMatrix, writeRun } from "../report/fixture.ts";
 import { withFolder } from "../files/with_folder.ts";
 import { openFile, withBrowser } from "./browser.ts";
@@ -32,15 +33,34 @@ declare const document: {
   readonly documentElement: { readonly scrollWidth: number; readonly clientWidth: number };
   readonly body: { readonly innerText: string };
   readonly activeElement: PageElement | null;
+  querySelector(selector: string): PageElement | null;
 };
+
+/** A field or a choice in the page. */
+interface PageControl extends PageElement {
+  value: string;
+  dispatchEvent(event: Event): boolean;
+}
 declare function getComputedStyle(element: unknown): { readonly backgroundColor: string };
+
+/** What axe-core says of a page. */
+interface AxeResults {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly impact: string;
+    readonly nodes: readonly { readonly html: string }[];
+  }[];
+}
 
 /** What Chart.js offers in the page. */
 interface PageGlobals {
   readonly Chart: {
     getChart(
       canvas: unknown,
-    ): { data: { datasets: { label: string; data: unknown[] }[] } } | undefined;
+    ): {
+      data: { datasets: { label: string; data: unknown[] }[] };
+      scales: { x: { max: number } };
+    } | undefined;
   };
 }
 
@@ -94,7 +114,12 @@ async function checkDrawn(browser: Browser, path: string): Promise<void> {
   const blank = canvases.filter(({ paintedShare }) => !(paintedShare > 0.01));
   assertEquals(blank, []);
   const pointsOf = (id: string) => canvases.find((canvas) => canvas.id === id)?.points;
-  assertEquals(pointsOf("run-0-reward"), { "healthy range": 2, reward: 24, pass_rate: 24 });
+  assertEquals(pointsOf("run-0-reward"), {
+    "reward, healthy runs": 24,
+    "pass_rate, healthy runs": 24,
+    reward: 24,
+    pass_rate: 24,
+  });
   assertEquals(pointsOf("run-0-eval-pass"), { "95 % Wilson interval": 3, eval_pass: 3 });
   assertEquals(pointsOf("fault-mask-shift-logp-gap"), { mask_shift: 24, healthy: 24 });
   assertEquals(pointsOf("lab-baselines-agent-figure-0"), { curve: 3, named: 1 });
@@ -148,8 +173,26 @@ async function checkReaders(browser: Browser, path: string): Promise<void> {
   await page.close();
 }
 
+/** A phone, a tablet, a laptop, a large screen; both themes. */
+const WIDTHS = [[360, "dark"], [768, "light"], [1280, "light"], [1920, "dark"]] as const;
+
+/** What axe-core finds that keeps people out: nothing serious, nothing moderate. */
+async function checkAccess(browser: Browser, path: string): Promise<void> {
+  for (const [width, scheme] of [[360, "light"], [1280, "dark"]] as const) {
+    const { page } = await openFile(browser, { path, width, scheme });
+    await page.send("Runtime.evaluate", { expression: axe.source });
+    const found = await page.evaluate(async () => {
+      const { axe } = globalThis as unknown as { axe: { run(): Promise<AxeResults> } };
+      const { violations } = await axe.run();
+      return violations.map(({ id, impact, nodes }) => `${impact}: ${id} at ${nodes[0].html}`);
+    });
+    assertEquals(found, [], `at ${width} px, ${scheme}`);
+    await page.close();
+  }
+}
+
 async function checkWidths(browser: Browser, path: string): Promise<void> {
-  for (const [width, scheme] of [[360, "dark"], [1600, "light"]] as const) {
+  for (const [width, scheme] of WIDTHS) {
     const { page, complaints } = await openFile(browser, { path, width, scheme });
     await drawAll(page);
     assert(await overflowOf(page) <= 0, `wider than ${width} px`);
@@ -161,6 +204,47 @@ async function checkWidths(browser: Browser, path: string): Promise<void> {
     assertEquals(complaints, []);
     await page.close();
   }
+}
+
+/** Sets a control of the page as a reader would. */
+function set(page: Page, selector: string, value: string): Promise<void> {
+  return page.evaluate(
+    (selector, value) => {
+      const control = document.querySelector(selector) as PageControl;
+      control.value = value;
+      for (const kind of ["input", "change"]) control.dispatchEvent(new Event(kind));
+    },
+    selector,
+    value,
+  );
+}
+
+/** The tools of a chart, the choice of episodes, and an address that leads to one. */
+async function checkTools(browser: Browser, path: string): Promise<void> {
+  const { page, complaints } = await openFile(browser, { path });
+  await drawAll(page);
+  const drawn = () =>
+    page.evaluate(() => {
+      const { Chart } = globalThis as unknown as PageGlobals;
+      const chart = Chart.getChart(document.querySelector("#run-0-reward"));
+      return { curves: chart?.data.datasets.length ?? 0, lastX: chart?.scales.x.max };
+    });
+  const before = await drawn();
+  assertEquals(before.lastX, 23);
+  await set(page, "#run-0-reward-figure .tools label + label + label + label input", "10");
+  await set(page, "#run-0-reward-figure .tools input[type=range]", "0.5");
+  assertEquals(await drawn(), { curves: before.curves + 2, lastX: 10 });
+  const shown = () =>
+    page.evaluateAll(
+      ".episode",
+      (all) => all.filter((one) => one.getAttribute("hidden") === null).length,
+    );
+  const all = await shown();
+  await set(page, ".filters select", "0");
+  const chosen = await shown();
+  assert(chosen > 0 && chosen < all, `${chosen} of ${all} episodes`);
+  assertEquals(complaints, []);
+  await page.close();
 }
 
 async function checkWithoutJavaScript(browser: Browser, path: string): Promise<void> {
@@ -230,9 +314,12 @@ Deno.test("agentrl report writes one file that a browser shows to every kind of 
     assertEquals(madeLog.code, 0, madeLog.stderr);
     await withBrowser(async (browser) => {
       await checkLog(browser, log);
+      await checkAccess(browser, log);
+      await checkAccess(browser, small);
       await checkDrawn(browser, small);
       await checkHostile(browser, small);
       await checkReaders(browser, small);
+      await checkTools(browser, small);
       await checkWidths(browser, small);
       await checkWithoutJavaScript(browser, small);
       await checkLongRun(browser, long);

@@ -25,9 +25,15 @@ export interface ContentReading {
   readonly words?: FindingWords;
 }
 
+/** Steps whose episodes a report shows, over all of its runs: about 40 KB each of the 2 MB that there are. */
+const EPISODE_STEPS = 16;
+
 /** A run of ours with what triage says of it. One that triage refuses is shown all the same. */
-function readJudgedRun(path: string, { words = PLAIN_WORDS }: ContentReading): RunData {
-  const run = readRun(path);
+function readJudgedRun(
+  path: string,
+  { words = PLAIN_WORDS, episodeSteps }: ContentReading & { readonly episodeSteps: number },
+): RunData {
+  const run = readRun(path, { episodeSteps });
   try {
     const { report, findings } = triageRun(path);
     return {
@@ -91,7 +97,7 @@ function addFolder(content: ReportContent, path: string): ReportContent | undefi
 async function add(
   content: ReportContent,
   path: string,
-  reading: ContentReading,
+  reading: ContentReading & { readonly episodeSteps: number },
 ): Promise<ReportContent> {
   if (isOwnRun(path)) {
     return { ...content, runs: [...content.runs, readJudgedRun(path, reading)] };
@@ -119,6 +125,7 @@ export async function readContent(
   reading: ContentReading = {},
 ): Promise<ReportContent> {
   let content = EMPTY_CONTENT;
-  for (const path of paths) content = await add(content, path, reading);
+  const episodeSteps = Math.max(3, Math.floor(EPISODE_STEPS / paths.length));
+  for (const path of paths) content = await add(content, path, { ...reading, episodeSteps });
   return content;
 }

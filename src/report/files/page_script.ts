@@ -4,6 +4,7 @@ import chartAxes from "../script/chart_axes.ts" with { type: "text" };
 import chartTools from "../script/chart_tools.ts" with { type: "text" };
 import chartView from "../script/chart_view.ts" with { type: "text" };
 import charts from "../script/charts.ts" with { type: "text" };
+import episodes from "../script/episodes.ts" with { type: "text" };
 import keyboard from "../script/keyboard.ts" with { type: "text" };
 import numbers from "../script/numbers.ts" with { type: "text" };
 import page from "../script/page.ts" with { type: "text" };
@@ -29,6 +30,7 @@ const MODULES = [
   chartView,
   chartAxes,
   chartTools,
+  episodes,
   charts,
   triageMap,
   keyboard,

@@ -35,8 +35,8 @@ type EpisodeRow = z.infer<typeof episodeSchema>;
 
 const recordSchema = z.object({ reasons: z.array(z.string()) });
 
-/** The episodes of the first, the middle and the last step that has some: a run may have more than the memory holds. */
-function readEpisodes(path: string): EpisodeData[] {
+/** The episodes of some of the steps that have some: a run may have more than the memory holds. */
+function readEpisodes(path: string, most: number): EpisodeData[] {
   const options = { maxBytes: Infinity };
   const steps = new Set<unknown>();
   let index = 0;
@@ -44,7 +44,7 @@ function readEpisodes(path: string): EpisodeData[] {
     requireSchema(row, episodeSchema, { source: `${path}, row ${++index}` });
     steps.add(row.step);
   }
-  const shown = shownSteps([...steps]);
+  const shown = shownSteps([...steps], most);
   const episodes: EpisodeData[] = [];
   for (const row of rowsOf(path, options)) {
     if (!shown.has(row.step)) continue;
@@ -77,10 +77,14 @@ function nameOf(path: string): string {
  * Reads a run.
  *
  * @param path Its folder, or a JSONL file of metrics.
+ * @param options.episodeSteps Steps whose episodes are read, evenly over the run (default 3).
  * @returns What is there; files that a run need not have may be missing.
  * @throws {UserError} When metrics are missing, or a file holds something else.
  */
-export function readRun(path: string): RunData {
+export function readRun(
+  path: string,
+  { episodeSteps = 3 }: { readonly episodeSteps?: number } = {},
+): RunData {
   const name = nameOf(path);
   if (path.endsWith(".jsonl")) {
     return runOfRows(rowsOf(path), { name, path });
@@ -92,7 +96,7 @@ export function readRun(path: string): RunData {
     settings: exists(paths.config) ? readSettings(paths.config) : undefined,
     ...metricsOf(rowsOf(paths.metrics), paths.metrics),
     checks: exists(paths.checks) ? readChecks(paths.checks) : [],
-    episodes: exists(paths.episodes) ? readEpisodes(paths.episodes) : [],
+    episodes: exists(paths.episodes) ? readEpisodes(paths.episodes, episodeSteps) : [],
     checkpoints: checkpointSteps(path),
     recorded: readRecorded(path),
   };

@@ -6,6 +6,7 @@ import type { ChartData, ChartDataBand, ChartDataSeries } from "../chart.ts";
 import { axes, colour } from "./chart_axes.ts";
 import { addChartTools, zoomByDragging } from "./chart_tools.ts";
 import { type ChartView, firstView, smooth } from "./chart_view.ts";
+import { hasEpisodes, showEpisodes } from "./episodes.ts";
 import { fromXAxis, show, toAxis, toXAxis } from "./numbers.ts";
 
 /** The published build stands before this script and defines it. */
@@ -191,18 +192,20 @@ function labelOf({ isBand, isBehind, isSmoothed, label }: Dataset): string {
 
 function configurationOf(
   data: ChartData,
-  view: ChartView,
-  onToggle: (name: string) => void,
+  { view, canvas, onToggle }: {
+    readonly view: ChartView;
+    readonly canvas: HTMLCanvasElement;
+    readonly onToggle: (name: string) => void;
+  },
 ): Configuration {
   const chart = { ...data, log: view.log };
+  const datasets = [
+    ...chart.bands.flatMap((band) => bandDatasets(chart, band, view)),
+    ...chart.series.flatMap((_, i) => lineDatasets(chart, i, view)),
+  ];
   return {
     type: "line",
-    data: {
-      datasets: [
-        ...chart.bands.flatMap((band) => bandDatasets(chart, band, view)),
-        ...chart.series.flatMap((_, i) => lineDatasets(chart, i, view)),
-      ],
-    },
+    data: { datasets },
     options: {
       animation: false,
       responsive: true,
@@ -211,6 +214,9 @@ function configurationOf(
       normalized: true,
       interaction: { mode: "nearest", axis: chart.isScatter ? "xy" : "x", intersect: false },
       scales: axes(chart, view),
+      onClick: (_event, [item]) => {
+        if (item) showEpisodes(canvas, datasets[item.datasetIndex].data[item.index].x);
+      },
       plugins: {
         legend: legendOf(chart, onToggle),
         tooltip: {
@@ -219,6 +225,10 @@ function configurationOf(
               item ? `${chart.xLabel} ${show(fromXAxis(chart, (item.raw as ShownPoint).x))}` : "",
             label: ({ dataset, raw }) =>
               `${labelOf(dataset as Dataset)}: ${show((raw as ShownPoint).shown)}`,
+            footer: ([item]) =>
+              item && hasEpisodes(canvas, (item.raw as ShownPoint).x)
+                ? "A click shows the episodes of this step."
+                : "",
           },
         },
       },
@@ -261,7 +271,14 @@ class ShownChart {
       if (!hidden.delete(name)) hidden.add(name);
       this.#change({ hidden });
     };
-    this.#drawing = new Chart(this.#canvas, configurationOf(this.#data, this.#view, onToggle));
+    this.#drawing = new Chart(
+      this.#canvas,
+      configurationOf(this.#data, {
+        view: this.#view,
+        canvas: this.#canvas,
+        onToggle,
+      }),
+    );
   }
 
   #change(change: Partial<ChartView>): void {

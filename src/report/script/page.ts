@@ -3,6 +3,7 @@
 /// <reference lib="dom.iterable" />
 import type { PageData } from "../page_data.ts";
 import { showCharts } from "./charts.ts";
+import { addEpisodeFilters, openTarget } from "./episodes.ts";
 import { moveFocusByArrows } from "./keyboard.ts";
 import { showTokens } from "./token_view.ts";
 import { answerTriageMaps } from "./triage_map.ts";
@@ -20,3 +21,6 @@ showCharts(data.charts);
 showTokens(data.tokens);
 answerTriageMaps(data.triage);
 moveFocusByArrows();
+addEpisodeFilters();
+openTarget();
+addEventListener("hashchange", openTarget);
