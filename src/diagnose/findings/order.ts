@@ -1,5 +1,6 @@
 /** The order of findings: causes before their consequences, and the one thing to do first. */
 import { type Finding, FINDING_CLASSES } from "../finding.ts";
+import { TOKEN_CONSEQUENCES } from "../tokens/consequences.ts";
 
 /** What each finding can bring about. Ids of causes in the order in which they come in a run. */
 const CONSEQUENCES: Readonly<Record<string, readonly string[]>> = {
@@ -64,6 +65,7 @@ const CONSEQUENCES: Readonly<Record<string, readonly string[]>> = {
   entropy_explosion: ["best_then_worse", "length_runaway", "answers_cut"],
   flat_groups: ["ratio_always_one"],
   reward_components_diverge: ["reward_up_eval_down"],
+  ...TOKEN_CONSEQUENCES,
 };
 
 /** Where a finding stands when two are of one class: causes first, then what shows them, then the outcome. */
@@ -72,6 +74,7 @@ const RANK = [
   "non_finite",
   "learning_rate_zero",
   "metrics_contradict",
+  ...Object.keys(TOKEN_CONSEQUENCES),
   "answers_cut",
   "restart_seam",
   "rollouts_fail",
@@ -133,6 +136,8 @@ const HAS_WINDOW: ReadonlySet<string> = new Set([
   "entropy_collapse",
   "entropy_explosion",
   "flat_groups",
+  // Where a dump shows something best is not where it began.
+  ...Object.keys(TOKEN_CONSEQUENCES),
 ]);
 
 /**

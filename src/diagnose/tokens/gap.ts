@@ -8,6 +8,7 @@ import type { Finding } from "../finding.ts";
 import type { EngineBounds } from "./engine_bounds.ts";
 import {
   greater,
+  greatest,
   notCheckable,
   type SequenceView,
   shownBy,
@@ -17,7 +18,7 @@ import {
   type Witness,
   witness,
 } from "./token_check.ts";
-import { staleWeights } from "./stale.ts";
+import { type GapCell, staleWeights } from "./stale.ts";
 import { countOf, say } from "./words.ts";
 
 const ID = "sampler_trainer_gap_tokens";
@@ -60,9 +61,8 @@ class GapTally {
   readonly signed = new ClusteredMean();
   readonly parts = new Map(PART_NAMES.map((name) => [name, new ClusteredMean()]));
   /** By step and version of the weights; JSON texts of both. */
-  readonly cells = new Map<string, ClusteredMean>();
+  readonly cells = new Map<string, GapCell>();
   readonly partners = new Set<LogProbSide>();
-  worst: Witness | undefined;
 
   add(view: SequenceView): void {
     const { sequence, scored, spans } = view;
@@ -85,11 +85,10 @@ class GapTally {
         const facts = { isFirst: i === from, logProb: trainer[i], share: before / total };
         for (const [name, mean] of this.parts) if (PARTS[name](facts)) mean.add(size);
         const cell = this.#cellOf(sequence, i);
-        cell.add(size);
-        touched.add(cell);
-        if (!this.worst || size >= this.worst.size) {
-          this.worst = greater(this.worst, witness(view, i, size));
-        }
+        cell.mean.add(size);
+        touched.add(cell.mean);
+        if (cell.worst && size < cell.worst.size) continue;
+        cell.worst = greater(cell.worst, witness(view, i, size));
       }
     }
     for (const mean of [this.absolute, this.signed, ...this.parts.values(), ...touched]) {
@@ -97,10 +96,14 @@ class GapTally {
     }
   }
 
-  #cellOf({ step, weightVersions }: TokenSequence, i: number): ClusteredMean {
+  get worst(): Witness | undefined {
+    return greatest(Array.from(this.cells.values()).flatMap(({ worst }) => worst ?? []));
+  }
+
+  #cellOf({ step, weightVersions }: TokenSequence, i: number): GapCell {
     const key = JSON.stringify([step ?? null, weightVersions?.[i] ?? null]);
     let cell = this.cells.get(key);
-    if (!cell) this.cells.set(key, cell = new ClusteredMean());
+    if (!cell) this.cells.set(key, cell = { mean: new ClusteredMean(), worst: undefined });
     return cell;
   }
 }

@@ -4,12 +4,37 @@ import type { Finding } from "../finding.ts";
 import { orderFindings } from "../findings/order.ts";
 import { boundsOf, type SamplerEngine } from "./engine_bounds.ts";
 import { GAP } from "./gap.ts";
+import { GROUPS } from "./groups.ts";
+import { LENGTHS } from "./lengths.ts";
+import { MASK } from "./mask.ts";
 import { NON_FINITE } from "./non_finite.ts";
+import { NORMALISER } from "./normaliser.ts";
+import { OLD_POLICY } from "./old_policy.ts";
+import { OUTLIERS, VERSIONS } from "./outliers.ts";
+import { PACKING } from "./packing.ts";
 import { SHIFT } from "./shift.ts";
+import { TEMPERATURE } from "./temperature.ts";
 import { type TokenCheckKind, type TokenContext, viewOf } from "./token_check.ts";
+import { TOP_P } from "./top_p.ts";
+import { TURNS } from "./turns.ts";
 
 /** All checks of token dumps. */
-export const TOKEN_CHECKS: readonly TokenCheckKind[] = [NON_FINITE, SHIFT, GAP];
+export const TOKEN_CHECKS: readonly TokenCheckKind[] = [
+  NON_FINITE,
+  SHIFT,
+  MASK,
+  TURNS,
+  PACKING,
+  TEMPERATURE,
+  TOP_P,
+  GAP,
+  OLD_POLICY,
+  OUTLIERS,
+  VERSIONS,
+  NORMALISER,
+  LENGTHS,
+  GROUPS,
+];
 
 /** What a dump does not tell and its user may. */
 export interface TokenSettings {

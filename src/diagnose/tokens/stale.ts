@@ -2,7 +2,7 @@
 import type { ClusteredMean, Estimate } from "../../core/streaming_statistics.ts";
 import type { Finding } from "../finding.ts";
 import type { EngineBounds } from "./engine_bounds.ts";
-import { notCheckable, SURE } from "./token_check.ts";
+import { greatest, notCheckable, shownBy, SURE, type Witness } from "./token_check.ts";
 import { countOf, say } from "./words.ts";
 
 const ID = "stale_weights";
@@ -12,15 +12,23 @@ const TIMES = 3;
 /** Where the engines' own difference has no bound, a jump must at least reach what is usual there. */
 const LEAST_JUMP_NATS = 0.1;
 
+/** The gap of tokens of one step that one version of the weights drew. */
+export interface GapCell {
+  readonly mean: ClusteredMean;
+  /** Where it is largest. */
+  worst: Witness | undefined;
+}
+
 interface Cell extends Estimate {
+  readonly worst: Witness | undefined;
   readonly step: number | null;
   readonly version: number | null;
 }
 
-function cellsOf(cells: ReadonlyMap<string, ClusteredMean>): Cell[] {
-  return Array.from(cells, ([key, mean]): Cell => {
+function cellsOf(cells: ReadonlyMap<string, GapCell>): Cell[] {
+  return Array.from(cells, ([key, { mean, worst }]): Cell => {
     const [step, version] = JSON.parse(key) as [number | null, number | null];
-    return { step, version, ...mean.estimate };
+    return { step, version, worst, ...mean.estimate };
   }).filter(({ count }) => count > 0).toSorted((a, b) =>
     (a.step ?? 0) - (b.step ?? 0) || (a.version ?? 0) - (b.version ?? 0)
   );
@@ -80,16 +88,17 @@ function byStep(cells: readonly Cell[], bounds: EngineBounds): Finding | undefin
   for (const cell of cells) {
     if (cell.step !== null) steps.set(cell.step, [...steps.get(cell.step) ?? [], cell]);
   }
-  const ordered = Array.from(steps, ([step, parts]) => ({ step, ...pooled(parts) }));
+  const ordered = Array.from(steps, ([step, parts]) => ({ step, parts, ...pooled(parts) }));
   for (let i = 1; i < ordered.length; i++) {
     const before = pooled(ordered.slice(0, i));
     if (!jumps(before, ordered[i], bounds)) continue;
-    const { step, mean } = ordered[i];
+    const { step, mean, parts } = ordered[i];
     const after = pooled(ordered.slice(i)).mean;
     return {
       id: ID,
       class: "suspect",
       metric: "gap",
+      ...shownBy(greatest(parts.flatMap(({ worst }) => worst ?? []))),
       step,
       value: mean,
       bound: before.mean,
@@ -116,7 +125,7 @@ function byStep(cells: readonly Cell[], bounds: EngineBounds): Finding | undefin
  * @returns Findings, and whether the dump itself states the versions that explain the gap.
  */
 export function staleWeights(
-  means: ReadonlyMap<string, ClusteredMean>,
+  means: ReadonlyMap<string, GapCell>,
   bounds: EngineBounds,
 ): { readonly findings: readonly Finding[]; readonly isStated: boolean } {
   const cells = cellsOf(means);

@@ -111,11 +111,16 @@ export function viewOf(sequence: TokenSequence): SequenceView {
   return { sequence, scored, spans: runsOf(scored), hash };
 }
 
+/** What says where a sequence stands. */
+export interface Origin {
+  readonly file: string;
+  readonly row: number;
+  readonly offset: number;
+  readonly sample?: string;
+}
+
 /** Where a token stands. */
-export function placeOf(
-  { file, row, sample, offset }: TokenSequence,
-  token?: number,
-): FindingPlace {
+export function placeOf({ file, row, sample, offset }: Origin, token?: number): FindingPlace {
   return {
     file,
     row,
@@ -137,7 +142,20 @@ export interface Witness {
 /** The greater of two witnesses; of equals the one with the smaller hash, so that the order of rows decides nothing. */
 export function greater(one: Witness | undefined, other: Witness): Witness {
   if (!one || other.size > one.size) return other;
-  return other.size === one.size && other.hash < one.hash ? other : one;
+  return other.size === one.size && compareWitnesses(other, one) < 0 ? other : one;
+}
+
+/** The greatest of witnesses. */
+export function greatest(witnesses: Iterable<Witness>): Witness | undefined {
+  let found: Witness | undefined;
+  for (const one of witnesses) found = greater(found, one);
+  return found;
+}
+
+/** An order of equals that does not depend on the order of rows. */
+export function compareWitnesses(a: Witness, b: Witness): number {
+  const names = ({ place: { sample = "", file } }: Witness) => `${sample}\n${file}`;
+  return a.hash - b.hash || (names(a) < names(b) ? -1 : Number(names(a) > names(b)));
 }
 
 /** `at` and `step` of a finding that a witness shows. */
