@@ -13,7 +13,7 @@ import { dumpDocument, type DumpFlags, dumpSubject, judgeDump } from "./read_dum
  */
 export async function checkTokens(path: string, flags: DumpFlags): Promise<Outcome> {
   const dump = await judgeDump(path, flags);
-  // All of it: a check says what holds, too.
+  // All of it: a check says what holds as well.
   const layout = { columns: terminalColumns(), hasColours: hasColours(), all: true };
   return {
     document: dumpDocument(dump),

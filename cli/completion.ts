@@ -1,4 +1,4 @@
-/** Completion for shells, from the table of commands and flags that help texts and the parser read, too. */
+/** Completion for shells, from the table of commands and flags that help texts and the parser read as well. */
 import { type Flags, spellingsOf } from "./flags.ts";
 
 /** The shells that are known. */

@@ -12,7 +12,7 @@ import { type Style, styled as inStyle } from "./style.ts";
 export interface Layout {
   readonly columns: number;
   readonly hasColours: boolean;
-  /** Everything: what holds, what was passed over, all alternatives. */
+  /** Everything: what holds, what was skipped, all alternatives. */
   readonly all: boolean;
 }
 
@@ -34,10 +34,10 @@ function shortPath(path: string, room: number): string {
 }
 
 const HEADINGS = {
-  violated: "Violated: cannot be in a correct run",
-  suspect: "Suspect: wants a look",
-  expected: "Expected: looks alarming and is by construction",
-  note: "Notes: true, and no fault",
+  violated: "Violated: cannot happen in a correct run",
+  suspect: "Suspect: worth a look",
+  expected: "Expected: looks alarming, but is so by construction",
+  note: "Notes: true, but not a fault",
   holds: "Holds",
   "not-checkable": "Not checkable",
   "not-applicable": "Not applicable",
@@ -122,7 +122,7 @@ export interface Subject {
   readonly source: readonly string[];
   /** What it is called in a sentence, for example `this log`. */
   readonly name: string;
-  /** What stands in the place of a thing to do where no finding asks for one. */
+  /** What takes the place of a thing to do where no finding asks for one. */
   readonly nothingToDo: string;
   /** Lines below the findings. */
   readonly rest: readonly string[];
@@ -141,7 +141,7 @@ function describeSource({ log, producer, era, steps }: RunView, layout: Layout):
   const range = steps.length === 0
     ? "no step"
     : log.axes[0] === "row"
-    ? "their steps not told"
+    ? "steps not given"
     : `steps ${say(steps[0])} to ${say(steps[steps.length - 1])}`;
   const writer = producer ? `${producer.title}${era ? ` ${era.title}` : ""}` : "unknown writer";
   const rest = `${source.form}, ${writer}, ${say(rows.count)} ${
@@ -150,15 +150,15 @@ function describeSource({ log, producer, era, steps }: RunView, layout: Layout):
   return sourceLine(source.path, rest, layout);
 }
 
-/** What stands in the place of a thing to do where no finding asks for one. */
+/** What takes the place of a thing to do where no finding asks for one. */
 function nothingToDo({ understood, log }: RunView, findings: readonly SaidFinding[]): string {
   const plain = findings.find(({ id }) => id === "not_rl" || id === "too_little");
   if (plain) return plain.id === "not_rl" ? plain.sentence : `First: ${plain.sentence}`;
   if (understood.length === 0) {
     const [key = "score"] = log.columns.keys();
-    return `First: no key has a name that is known here. Say what they are, such as --map ${key}=reward.`;
+    return `First: no key has a known name. Say what they are, such as --map ${key}=reward.`;
   }
-  return "First: nothing to do. No rule found a fault in what this log holds.";
+  return "First: nothing to do. No rule found a fault in this log.";
 }
 
 /** Notes on what the file holds of the run rather than on the run. */
@@ -179,7 +179,7 @@ function describeFirst(
     ? `First (${first.id}): ${action}`
     : isShort
     ? `${nothingToDo} Worth doing (${first.id}): ${action}`
-    : `First: nothing is wrong by ${name}. Worth doing (${first.id}): ${action}`;
+    : `First: nothing looks wrong in ${name}. Worth doing (${first.id}): ${action}`;
   const [line, ...rest] = wrap(text, { columns: layout.columns, indent: 0 });
   return [styled(line, "bold", layout), ...rest];
 }
@@ -208,13 +208,13 @@ function describeRest({ log, unknown, settings }: RunView, layout: Layout): stri
   return [
     ...(known.length > 0 ? ["", "Settings", ...wrap(known.join(", "), body)] : []),
     ...(unknown.length > 0
-      ? ["", "Keys without a meaning here", ...wrap(unknown.join(", "), body)]
+      ? ["", "Keys without a known meaning", ...wrap(unknown.join(", "), body)]
       : []),
     ...describeIgnored(log.source.ignored, layout),
   ];
 }
 
-/** What was passed over while something was read. */
+/** What was skipped while something was read. */
 export function describeIgnored(
   ignored: readonly { readonly what: string; readonly count: number; readonly example: string }[],
   { columns }: Layout,
@@ -279,7 +279,7 @@ export function findingsText(
   return [...lines, ...subject.rest].join("\n");
 }
 
-/** True of what the first line says where there is nothing graver. */
+/** True of what the first line says where there is nothing more serious. */
 function isToldAbove({ id }: SaidFinding, findings: readonly SaidFinding[]): boolean {
   return id === "too_little" &&
     !findings.some((one) => one.class === "violated" || one.class === "suspect");

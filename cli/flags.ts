@@ -60,7 +60,7 @@ export type FlagValues<F extends Flags> = { readonly [Name in keyof F]: ValueOf<
 
 /** The flags that every command takes. */
 export const COMMON_FLAGS = {
-  json: { kind: "boolean", help: "print one JSON document on stdout and nothing else there" },
+  json: { kind: "boolean", help: "print one JSON document on stdout, and nothing else" },
   seed: {
     kind: "integer",
     default: 0,
@@ -164,7 +164,7 @@ function suggestFlag(
   return suggestName(written, [...spellingsOf(declared).keys()]);
 }
 
-/** A flag that is written as nothing would read it: a value where none is taken, or twice where the last would win. */
+/** A flag that is written in a way that nothing would read: a value where none is taken, or twice where the last would win. */
 function refuseMisused(
   args: readonly string[],
   declared: Flags,

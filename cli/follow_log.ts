@@ -57,7 +57,7 @@ const isEnd = (finding: SaidFinding, until: FollowOptions["until"]) =>
 
 const NO_NEWS: ReadonlySet<FindingClass> = new Set(["holds", "not-checkable", "not-applicable"]);
 
-/** Findings that say what the file lacks, or that all is well, are no news. */
+/** Findings that say what the file lacks, or that all is well, are not news. */
 const isNews = ({ class: kind, id }: SaidFinding) =>
   !NO_NEWS.has(kind) && id !== "too_little" && id !== "ended_early";
 

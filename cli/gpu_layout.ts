@@ -7,7 +7,7 @@ import type { Flags } from "./flags.ts";
 
 /** The flags of commands that compute. */
 export const GPU_FLAGS = {
-  requireGpu: { kind: "boolean", help: "refuse an adapter that a CPU plays" },
+  requireGpu: { kind: "boolean", help: "reject software (CPU) adapters" },
 } as const satisfies Flags;
 
 /** The values of {@linkcode GPU_FLAGS}. */

@@ -6,7 +6,7 @@ import { UserError } from "../src/core/errors.ts";
  *
  * @param pairs Texts such as `my/reward=reward`; the last `=` separates, since keys may hold some.
  * @returns New names by old ones.
- * @throws {UserError} When a text is no pair, or a name stands twice.
+ * @throws {UserError} When a text is not a pair, or a name stands twice.
  */
 export function parseKeyMap(pairs: readonly string[]): ReadonlyMap<string, string> {
   const map = new Map<string, string>();

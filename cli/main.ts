@@ -127,7 +127,7 @@ async function printCompletion(args: readonly string[], calledAs: string): Promi
   return print(completionScript(known, [...commands, ...others]), { calledAs });
 }
 
-/** A package that is neither in Deno's cache nor to be had, as a sentence; other errors as they are. */
+/** A package that is neither in Deno's cache nor available, as a sentence; other errors as they are. */
 function asMissingPackage(error: unknown): unknown {
   // Deno has no class for this: "Failed caching npm package 'zod@4.6.7'", then the reasons, one a line.
   if (!(error instanceof TypeError && /\bnpm package\b/.test(error.message))) return error;
@@ -136,7 +136,7 @@ function asMissingPackage(error: unknown): unknown {
     `Cannot start: ${what} (${
       why.replace(/^\s*0: /, "")
     }): the first start needs the npm registry ` +
-      "and a folder for Deno's cache that can be written (DENO_DIR)",
+      "and a writable folder for Deno's cache (DENO_DIR)",
     4,
   );
 }
@@ -149,7 +149,7 @@ function reportError(where: string, { error, calledAs }: { error: unknown; calle
   }
   remark(
     `${escapeLines(String(error instanceof Error ? error.stack : error))}\n` +
-      `${where}: this is a mistake in agentrl; please report it with the command and the lines above.\n`,
+      `${where}: this is a bug in agentrl; please report it with the command and the lines above.\n`,
   );
   return 1;
 }

@@ -50,17 +50,17 @@ function describeCause({ fault, score, evidence, next }: Cause, index: number): 
 
 const UNCHECKED = {
   "not-checkable": "Not checkable, since the record lacks what it needs",
-  "not-applicable": "Not applicable, since the setting has none of it",
+  "not-applicable": "Not applicable in this setting",
 } as const satisfies Record<Unchecked, string>;
 
 /** The belief that the cause is none of those that are named. */
 function describeUnknown({ causes, unknown }: TriageReport): string[] {
   if (unknown === 0) return [];
-  const words = causes.length === 0 ? "a cause that is not known" : "none of these";
+  const words = causes.length === 0 ? "an unknown cause" : "none of these";
   return [`  ${words}, score ${unknown.toFixed(2)}`];
 }
 
-/** The healthy runs that a run is held against, or why it is not. */
+/** The healthy runs that a run is compared with, or why it is not. */
 function comparison({ notCompared }: TriageReport): string {
   if (notCompared.length === 0) return HEALTHY_RUNS;
   return `with no healthy runs: those that are pinned need ${notCompared.join(", ")}`;
@@ -93,7 +93,7 @@ function describeReport(report: TriageReport, run: string): string {
  * Triages a run of ours.
  *
  * @param run Its folder, or its metrics.jsonl.
- * @param options.strict Whether suspects, too, make the exit code 3.
+ * @param options.strict Whether suspects also make the exit code 3.
  * @returns Conclusion and causes, and both with the verdicts of the invariants as findings.
  */
 export function triageOwnRun(run: string, { strict }: { readonly strict: boolean }): Outcome {

@@ -95,7 +95,7 @@ function describePairs(
  *
  * @param producer The producer.
  * @param columns Columns to write for.
- * @returns Lines; a key that is longer than a line stands in one of its own.
+ * @returns Lines; a key that is longer than a line has a line of its own.
  */
 export function describeProducer(producer: Producer, columns: number): string[] {
   const lines = [
@@ -115,8 +115,8 @@ export function describeProducer(producer: Producer, columns: number): string[] 
     );
   }
   lines.push(
-    ...describePairs("What switches more of it on", { pairs: producer.switchOn, columns }),
-    ...describePairs("What its settings are called", { pairs: producer.knobs, columns }),
+    ...describePairs("Settings that log more", { pairs: producer.switchOn, columns }),
+    ...describePairs("Names of its settings", { pairs: producer.knobs, columns }),
   );
   return lines.slice(0, -1);
 }

@@ -28,11 +28,11 @@ export const JUDGE_FLAGS = {
   klCoef: { kind: "number", min: 0, help: "coefficient of the KL to the reference; 0: none" },
   groupSize: { kind: "integer", min: 1, help: "completions per prompt" },
   maxLength: { kind: "integer", min: 1, help: "the cap on a completion, in tokens" },
-  plannedSteps: { kind: "integer", min: 1, help: "steps that the run was to make" },
+  plannedSteps: { kind: "integer", min: 1, help: "number of steps planned for the run" },
   sampler: {
     kind: "string",
     choices: ["bf16", "fp8", "f32"],
-    help: "precision of the engine that samples",
+    help: "precision of the sampling engine",
   },
   ...READ_FLAGS,
 } as const satisfies Flags;

@@ -28,11 +28,11 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         load: () => import("./commands/report.ts"),
       },
       formats: {
-        summary: "the logs that are read, and how each framework writes one",
+        summary: "which logs are supported, and how each framework writes them",
         load: () => import("./commands/formats.ts"),
       },
       convert: {
-        summary: "any log that is read, as JSONL",
+        summary: "convert any supported log to JSONL",
         load: () => import("./commands/convert.ts"),
       },
       metrics: {
@@ -57,11 +57,11 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         load: () => import("./commands/eval.ts"),
       },
       replay: {
-        summary: "a step of a run again, bit for bit or with a stage changed",
+        summary: "re-run a step and check every statistic bit for bit",
         load: () => import("./commands/replay.ts"),
       },
       check: {
-        summary: "the invariants of the trainer, with faults on purpose",
+        summary: "the trainer's invariants, with or without a planted fault",
         load: () => import("./commands/check.ts"),
       },
       faults: {
@@ -73,13 +73,13 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         load: () => import("./commands/base.ts"),
       },
       lab: {
-        summary: "every experiment, beside the numbers that it reproduces",
+        summary: "every experiment, next to the numbers it reproduces",
         load: () => import("./commands/lab.ts"),
       },
     },
   },
   {
-    title: "Numbers to hold against yours, and this machine",
+    title: "Reference numbers, and this machine",
     commands: {
       score: {
         summary: "log-probs, entropies and logits of a batch under a checkpoint",
@@ -90,7 +90,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         load: () => import("./commands/grad.ts"),
       },
       bench: {
-        summary: "how fast kernels, rollouts and training run, and how time grows",
+        summary: "how fast kernels, rollouts and training run, and how they scale",
         load: () => import("./commands/bench.ts"),
       },
       info: {
@@ -98,7 +98,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         load: () => import("./commands/info.ts"),
       },
       tune: {
-        summary: "which layout of the kernels is fastest here, kept for later",
+        summary: "find and remember the fastest kernel layout on this machine",
         load: () => import("./commands/tune.ts"),
       },
     },

@@ -1,4 +1,4 @@
-/** The signals that end a run: the first one asks it to save itself, the second one ends it at once. */
+/** The signals that end a run: the first one asks it to save itself, the second one ends it immediately. */
 import { remark } from "../src/files/terminal.ts";
 
 /** 128 + the signal's number, as shells report it. */
@@ -56,7 +56,7 @@ export class StopSignals implements Disposable {
     }
     if (this.#first !== undefined) Deno.exit(code);
     this.#first = code;
-    this.#say(`${NAMES[signal]}: finishing this step and saving (once more ends at once)`);
+    this.#say(`${NAMES[signal]}: finishing this step and saving (a second one stops immediately)`);
   }
 
   /** Signals do again what they do by themselves. */

@@ -1,4 +1,4 @@
-/** Whether the files of a command bear a SHA-256, as a row of its table. */
+/** Whether the files of a command carry a SHA-256, as a row of its table. */
 
 /** A file that was read. */
 export interface ReadFile {
@@ -8,7 +8,7 @@ export interface ReadFile {
 }
 
 /**
- * A row about files that bear no SHA-256: those of other programs and of earlier versions.
+ * A row about files that carry no SHA-256: those of other programs and of earlier versions.
  *
  * @returns No row where every file was verified.
  */

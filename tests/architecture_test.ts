@@ -65,7 +65,9 @@ function layerViolations(tree: Tree): string[] {
   for (const [path, source] of tree) {
     const own = layerOf(path);
     if (own === undefined || !/\.[tj]s$/.test(path)) continue;
-    if (!LAYERS.includes(own)) found.push(`${path}: ${own} is no layer; known are ${LAYERS}`);
+    if (!LAYERS.includes(own)) {
+      found.push(`${path}: ${own} is not a layer; choose one of ${LAYERS}`);
+    }
     for (const target of importsOf(path, source)) {
       const other = layerOf(target);
       if (/^(npm|jsr|https?):/.test(target)) {
@@ -77,7 +79,7 @@ function layerViolations(tree: Tree): string[] {
       const isForbidden = FORBIDDEN_IMPORTS.some(([from, to]) => from === own && to === other);
       if (isBelow || isForbidden) found.push(`${path}: ${own} must not import ${target}`);
     }
-    // What stands above src/files runs in a browser, too: files, processes and the terminal begin there.
+    // What stands above src/files runs in a browser as well: files, processes and the terminal begin there.
     const isAboveFiles = own !== "std" && LAYERS.indexOf(own) < LAYERS.indexOf("files");
     const usesHost = /\bDeno\./.test(withoutCommentsAndTexts(source)) ||
       importsOf(path, source).some((specifier) => specifier.startsWith("node:"));
@@ -136,7 +138,7 @@ function sourceViolations(tree: Tree): string[] {
   const found: string[] = [];
   const rules: readonly (readonly [RegExp, string])[] = [
     [/[:<|&,(]\s*any\b|\bas any\b/, "`any` takes the types away"],
-    [/\benum\s+\w+\s*\{/, "an enum is no TypeScript that can be erased"],
+    [/\benum\s+\w+\s*\{/, "an enum is not TypeScript that can be erased"],
     [/\bclass\s+\w+\s+extends\s+(?!\w*Error\b)/, "only errors inherit"],
     [/^(?:export )?(?:let|var) /m, "a module must hold no state"],
     [/[\w)\]]!(?:[.;,)\]]|\[)/, "a non-null `!` hides a case"],
@@ -172,7 +174,7 @@ function entryPointStems(tree: Tree): string[] {
 
 /**
  * An op is a file in src/kernels. It holds the specs of its entry points (forward, backward, …), and its reference and test
- * bear its name: shaders/layernorm_forward.wgsl → src/kernels/layernorm.ts → src/reference/layernorm.ts, tests/kernels/layernorm_test.ts.
+ * carry its name: shaders/layernorm_forward.wgsl → src/kernels/layernorm.ts → src/reference/layernorm.ts, tests/kernels/layernorm_test.ts.
  * An entry point of another folder (a self-test, a rollout) has its spec there, and a test of that folder.
  */
 function quartetViolations(tree: Tree): string[] {
@@ -327,7 +329,7 @@ Deno.test("architecture: each rule finds its planted violation and nothing in a 
       "must not import src/ref",
     ],
     ["src/core/a.ts", '/** A. */\nimport {} from "npm:zod";\n', "must be named in deno.json"],
-    ["src/utils/a.ts", "/** A. */\n", "utils is no layer"],
+    ["src/utils/a.ts", "/** A. */\n", "utils is not a layer"],
     ["src/rl/a.ts", "/** A. */\nDeno.cwd();\n", "rl must not use Deno"],
     ["src/rl/a.ts", '/** A. */\nimport {} from "node:fs";\n', "rl must not use Deno or Node"],
     ["src/report/a.ts", "/** A. */\nDeno.cwd();\n", "pages must not use Deno or Node"],

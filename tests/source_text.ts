@@ -1,6 +1,6 @@
 /** Sources of which the comments, or the texts too, are taken away, for rules about what is left. */
 
-/** Comments and text literals, longest first, so that a `//` inside a text is no comment. */
+/** Comments and text literals, longest first, so that a `//` inside a text is not a comment. */
 const COMMENT_OR_TEXT =
   /\/\*[\s\S]*?\*\/|\/\/.*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g;
 

@@ -68,7 +68,7 @@ export const command = defineCommand({
       choices: ["plain", "rl", "untrained"],
       help: "plain: for the chapter6 gym; rl: for the rl gym; untrained: initial weights",
     },
-    out: { kind: "string", required: true, help: "file for the weights" },
+    out: { kind: "string", required: true, help: "file to write the weights to" },
     mix: {
       kind: "list",
       help: "other demonstrations, POLICY:COUNT of each task: random:8, blind:8, oracle:2, " +

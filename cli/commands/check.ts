@@ -143,7 +143,7 @@ export const command = defineCommand({
       help: "weights before the update: a safetensors file, or a run's folder, whose latest " +
         "checkpoint and gym are taken; when left out, the base agent of the debugging runs",
     },
-    bug: { kind: "string", choices: FAULT_NAMES, help: "a fault on purpose" },
+    bug: { kind: "string", choices: FAULT_NAMES, help: "a planted fault" },
     matrix: {
       kind: "boolean",
       help: "every fault in turn; exit 1 where the trainer without one fails",

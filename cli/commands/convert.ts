@@ -21,7 +21,7 @@ function describeSteps({ rows: { steps } }: RunLog): string {
 function describeSeams({ seams }: RunLog): (readonly [string, string])[] {
   return seams.slice(0, MAX_SHOWN).map(({ lastStep, nextStep }) => [
     "restart",
-    `at step ${nextStep}; the rows from there to step ${lastStep} are written before those that overrule them`,
+    `at step ${nextStep}; the rows from there to step ${lastStep} come before the ones that replace them`,
   ]);
 }
 
@@ -33,7 +33,7 @@ function describeResemblances(unknown: readonly string[], found: readonly Resemb
     return [key, name === undefined ? "resembles none" : `--map ${key}=${name}, if it is that`];
   });
   const more = unknown.length > MAX_SHOWN ? [`  and ${unknown.length - MAX_SHOWN} more`] : [];
-  return ["", "Keys of which nothing is known:", ...formatTable(rows), ...more];
+  return ["", "Unknown keys:", ...formatTable(rows), ...more];
 }
 
 /** Text of a log's own, in UTF-8, a piece at a time. */
@@ -74,7 +74,7 @@ export const command = defineCommand({
           ["producer", view.producer?.id ?? "unknown"],
           ...describeSeams(log),
           ...source.ignored.map(({ what, count, example }) =>
-            ["passed over", `${what}: ${count}, such as ${JSON.stringify(example)}`] as const
+            ["skipped", `${what}: ${count}, such as ${JSON.stringify(example)}`] as const
           ),
         ]),
         ...describeResemblances(view.unknown, found),

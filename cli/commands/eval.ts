@@ -37,7 +37,7 @@ export const command = defineCommand({
       kind: "string",
       default: "heldout",
       choices: ["train", "heldout"],
-      help: "the 20 tasks of training, or the 10 whose names never occur there",
+      help: "the 20 training tasks, or the 10 whose names never occur in training",
     },
     preset: {
       kind: "string",
@@ -50,7 +50,7 @@ export const command = defineCommand({
       default: 160,
       min: 1,
       max: 100_000,
-      help: "episodes in all, dealt to the split's tasks in turn",
+      help: "episodes in total, spread evenly over the split's tasks",
     },
     temperature: { kind: "number", default: 1, min: 1e-2, max: 1e2, help: "divides the logits" },
     transcripts: {
@@ -58,7 +58,7 @@ export const command = defineCommand({
       default: 0,
       min: 0,
       max: 1000,
-      help: "episodes to print in full, the first ones",
+      help: "how many episodes to print in full",
     },
     ...GPU_FLAGS,
   },
@@ -67,7 +67,7 @@ export const command = defineCommand({
     const preset = flags.preset ?? own;
     if (preset === undefined) {
       throw new UserError(
-        `--preset is required, chapter6 or rl: ${checkpoint} lies in no run that would say which`,
+        `--preset is required, chapter6 or rl: ${checkpoint} is not in the folder of a run, which would say which`,
       );
     }
     const { config, weights_W, isVerified } = readAgent(checkpoint);

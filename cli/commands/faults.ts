@@ -83,7 +83,7 @@ function settingsOf(
     return { ...stored, starts: [...stored.starts, ...settings.starts] };
   }
   throw new UserError(
-    `Cannot run ${name} in ${path}: it holds another run; choose another --out`,
+    `Cannot run ${name} in ${path}: it holds a different run; choose another --out`,
   );
 }
 

@@ -71,7 +71,11 @@ export const command = defineCommand({
       help: "episodes, with advantages and log-probs if the loss reads them",
     },
     loss: { kind: "string", required: true, choices: LOSS_NAMES, help: "which loss" },
-    out: { kind: "string", required: true, help: "file for the gradient, by parameter names" },
+    out: {
+      kind: "string",
+      required: true,
+      help: "file to write the gradient to, under the parameters' names",
+    },
     normConst: { kind: "number", min: 1e-9, help: "divisor of reinforce_constant" },
     adamSteps: {
       kind: "integer",

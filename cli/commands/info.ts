@@ -18,7 +18,7 @@ const SHOWN_LIMITS = [
 ] as const satisfies (keyof GPUSupportedLimits)[];
 
 const READBACK = {
-  primed: "primed: results are read at once",
+  primed: "primed: results are read immediately",
   awaited: "awaited: each read of results takes 10 ms or more",
 } as const satisfies Record<Gpu["readback"], string>;
 

@@ -97,11 +97,14 @@ function progressNote({ name, note, remaining }: LabProgress): string {
 export const command = defineCommand({
   flags: {
     ...GPU_FLAGS,
-    quick: { kind: "boolean", help: "smaller sizes, for a first look at all of them" },
-    variant: { kind: "string", help: "a changed assumption; without names: of all that have it" },
-    out: { kind: "string", default: "runs/lab", help: "folder of the results" },
-    fresh: { kind: "boolean", help: "run also what is finished there already" },
-    list: { kind: "boolean", help: "name the experiments and their variants" },
+    quick: { kind: "boolean", help: "smaller sizes, for a quick first look" },
+    variant: {
+      kind: "string",
+      help: "one changed assumption; without names, every experiment that has it",
+    },
+    out: { kind: "string", default: "runs/lab", help: "folder for the results" },
+    fresh: { kind: "boolean", help: "also rerun what is already finished there" },
+    list: { kind: "boolean", help: "list the experiments and their variants" },
   },
   positionals: ["[EXPERIMENT…]"],
   async run(flags, names) {

@@ -1,4 +1,4 @@
-/** `agentrl replay`: a step of a run done again, bit for bit, and once more with one stage changed. */
+/** `agentrl replay`: re-runs a step and checks every statistic bit for bit, and once more with one stage changed. */
 import { parseReplacement, type Replay } from "../../src/faults/replay.ts";
 import { type ReplayedStep, replayRun } from "../../src/run/replay_run.ts";
 import { defineCommand } from "../command.ts";
@@ -18,7 +18,7 @@ function describeDifferences({ differences }: Replay, title: string): string[] {
 
 function describeSampling({ isSampledAlike }: Replay): string {
   if (isSampledAlike === undefined) {
-    return "Episodes: sampled anew (the step was not recorded, so there are none to compare with).";
+    return "Episodes: sampled afresh (the step was not recorded, so there is nothing to compare with).";
   }
   return isSampledAlike
     ? "Episodes: sampling again gives the recorded ones, bit for bit."
@@ -34,7 +34,7 @@ function describe(
     `Step ${recorded.step}, from ${from.path}${
       from.stepsBefore > 0 ? ` and ${from.stepsBefore} steps behind it` : ""
     }.`,
-    ...(isVerified ? [] : ["Unverified: a file that was read bears no SHA-256."]),
+    ...(isVerified ? [] : ["Unverified: a file that was read carries no SHA-256."]),
     describeSampling(replay),
   ];
   if (replay.differences.length === 0) {
@@ -64,7 +64,7 @@ function describe(
 export const command = defineCommand({
   positionals: ["RUN"],
   flags: {
-    step: { kind: "integer", required: true, min: 0, max: 1_000_000, help: "the step to do again" },
+    step: { kind: "integer", required: true, min: 0, max: 1_000_000, help: "the step to re-run" },
     replace: {
       kind: "string",
       help: "STAGE=FAULT, such as lossMask=mask_shift (or STAGE=healthy): replays once more with " +

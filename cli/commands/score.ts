@@ -40,7 +40,7 @@ export const command = defineCommand({
       required: true,
       help: "episodes, a safetensors file with ids and owner",
     },
-    out: { kind: "string", required: true, help: "file for logp and entropy [B, T-1]" },
+    out: { kind: "string", required: true, help: "file to write logp and entropy [B, T-1] to" },
     temperature: { kind: "number", default: 1, min: 1e-3, max: 1e3, help: "divides the logits" },
     logits: { kind: "boolean", help: "write logits [B, T, V] too, as they are at temperature 1" },
     ...GPU_FLAGS,

@@ -24,16 +24,17 @@ import { JUDGE_FLAGS, readAgainst, readView } from "../read_log.ts";
 
 const FLAGS = {
   ...JUDGE_FLAGS,
-  all: { kind: "boolean", help: "everything: what holds, what was passed over, all alternatives" },
-  strict: { kind: "boolean", help: "end with exit code 3 for a suspect, too" },
+  all: { kind: "boolean", help: "show everything: what holds, what was skipped, all alternatives" },
+  strict: { kind: "boolean", help: "exit with code 3 for a suspect as well" },
   follow: {
     kind: "boolean",
-    help: "watch a growing log, and say each finding when it first holds",
+    help: "watch a growing log and report each finding when it first appears",
   },
   until: {
     kind: "string",
     choices: ["violated", "suspect"],
-    help: "with --follow: end with exit code 3 at the first finding of that class or a graver one",
+    help:
+      "with --follow: exit with code 3 at the first finding of that class or a more serious one",
   },
   measure: {
     kind: "string",

@@ -44,7 +44,7 @@ export const command = defineCommand({
       default: 5,
       min: 1,
       max: 1000,
-      help: "measured rounds, after one that warms up",
+      help: "measured rounds, after one warm-up round",
     },
   },
   async run(flags) {

@@ -153,7 +153,7 @@ async function checkPath(
     if (error <= tolerance) continue;
     throw new Error(
       `The log-prob kernels disagree with the float64 reference at V=${sizes.vocabSize}: ${name} is off by ` +
-        `${error}, allowed are ${tolerance}; their speed says nothing`,
+        `${error}, the tolerance is ${tolerance}; their speed is meaningless`,
     );
   }
   return errors;

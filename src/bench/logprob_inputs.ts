@@ -43,7 +43,7 @@ export function createLogprobInputs({ rowCount, width, vocabSize }: LogprobSizes
   return {
     h_ND: fill(rowCount * width, Math.sqrt(3)),
     head: fill(vocabSize * (width + 1), 2 / Math.sqrt(width)),
-    // The vocabulary's last entry is a target, too.
+    // The vocabulary's last entry is a target as well.
     target_N: Uint32Array.from(
       { length: rowCount },
       (_, n) => n === 0 ? vocabSize - 1 : random.integer(vocabSize),

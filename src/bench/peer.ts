@@ -51,7 +51,7 @@ export class Peer {
     if (!ready) {
       await peer.close();
       throw new UserError(
-        `The peer ${script} did not say that it is ready: run it by hand with --serve and see what it says`,
+        `The peer ${script} did not say that it is ready: run it by hand with --serve to see what it says`,
       );
     }
     return peer;

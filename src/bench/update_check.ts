@@ -160,7 +160,7 @@ export async function checkUpdatePass(pass: UpdatePass): Promise<UpdateErrors> {
     if (error <= tolerance) continue;
     throw new Error(
       `The kernels disagree with the float64 reference: ${name} is off by ${error}, ` +
-        `allowed are ${tolerance}; their speed says nothing`,
+        `the tolerance is ${tolerance}; their speed is meaningless`,
     );
   }
   return errors;

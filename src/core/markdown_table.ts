@@ -1,4 +1,4 @@
-/** Tables in Markdown, with columns that are even in the source, too. */
+/** Tables in Markdown, with columns that are even in the source as well. */
 import { largest } from "./statistics.ts";
 
 /**

@@ -14,7 +14,7 @@ export function editDistance(a: string, b: string): number {
   return previous[b.length] ?? 0;
 }
 
-/** Longer texts are no names: comparing them would cost time and mean nothing. */
+/** Longer texts are not names: comparing them would cost time and mean nothing. */
 const MAX_NAME_LENGTH = 64;
 
 /**
@@ -49,9 +49,9 @@ export function nearestName(name: string, known: readonly string[]): string | un
  *
  * @param name What the user wrote.
  * @param known The allowed names.
- * @returns `did you mean "grpo"?` or `known are a, b, c`.
+ * @returns `did you mean "grpo"?` or `choose one of a, b, c`.
  */
 export function suggestName(name: string, known: readonly string[]): string {
   const nearest = nearestName(name, known);
-  return nearest === undefined ? `known are ${known.join(", ")}` : `did you mean "${nearest}"?`;
+  return nearest === undefined ? `choose one of ${known.join(", ")}` : `did you mean "${nearest}"?`;
 }

@@ -35,11 +35,11 @@ export function describeRule(issue: z.core.$ZodIssue): string {
     case "unrecognized_keys":
       return `has the unknown key ${JSON.stringify(issue.keys[0])}`;
     case "invalid_union":
-      return "has none of the forms that are allowed";
+      return "has none of the allowed forms";
     case "custom":
       return issue.message;
     default:
-      return "is not of the form that is allowed";
+      return "does not have the allowed form";
   }
 }
 

@@ -12,7 +12,7 @@ export type SizedArray = readonly [
  *
  * @param operation Name of the calling function, for the sentence.
  * @param arrays Array name (ending in its axes) to the array and its axes, e.g. `{ x_ND: [x_ND, { N: 4, D: 32 }] }`.
- * @throws {RangeError} When an axis is no integer of at least 0, or an array holds another number of elements.
+ * @throws {RangeError} When an axis is not an integer of at least 0, or an array holds another number of elements.
  */
 export function requireSizes(
   operation: string,
@@ -37,7 +37,7 @@ export function requireSizes(
  *
  * @param operation Name of the calling function, for the sentence.
  * @param check The array's name, the indices, and the first index that is out of range.
- * @throws {RangeError} When an index is no integer of that range.
+ * @throws {RangeError} When an index is not an integer of that range.
  */
 export function requireIndices(
   operation: string,

@@ -11,9 +11,9 @@ export type AdvantageRule =
   | { readonly kind: "group_standardized"; readonly eps: number }
   /** Dr. GRPO: centred in the group. */
   | { readonly kind: "group_centred" }
-  /** RLOO: held against the mean of the others of the group. */
+  /** RLOO: compared with the mean of the others of the group. */
   | { readonly kind: "leave_one_out" }
-  /** REINFORCE: held against a moving baseline, which the batch then moves. */
+  /** REINFORCE: compared with a moving baseline, which the batch then moves. */
   | {
     readonly kind: "moving_baseline";
     /** The baseline before the batch. */

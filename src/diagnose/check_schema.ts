@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { CHECK_LACKS, CHECK_VERDICTS, type CheckResult } from "./invariant.ts";
 
-/** A verdict. A value that is no number is null in JSON. */
+/** A verdict. A value that is not a number is null in JSON. */
 export const checkSchema = z.object({
   id: z.int().min(1),
   name: z.string(),

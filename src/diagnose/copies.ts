@@ -14,7 +14,7 @@ export function haveTokens(episodes: readonly CheckedEpisode[]): episodes is Tok
   return episodes.every(({ ids }) => ids !== undefined);
 }
 
-/** Shares of copies that are held against honest draws: half of the episodes, some, few. */
+/** Shares of copies that are compared with honest draws: half of the episodes, some, few. */
 const SHARES = [1 / 2, 1 / 8, 1 / 32];
 
 /**
@@ -26,14 +26,14 @@ class CopyEvidence {
 
   /** @param chance Probability that an honest draw matches. */
   add(matches: boolean, chance: number): void {
-    if (!(chance > 0 && chance < 1)) return; // A certain match says nothing; an impossible one was no draw.
+    if (!(chance > 0 && chance < 1)) return; // A certain match says nothing; an impossible one was not a draw.
     SHARES.forEach((share, s) => {
       const ratio = matches ? (share + (1 - share) * chance) / chance : 1 - share;
       this.#log_S[s] = at(this.#log_S, s) + Math.log(ratio);
     });
   }
 
-  /** Logarithm of the e-value: of the mean of the ratios, which is an e-value, too. */
+  /** Logarithm of the e-value: of the mean of the ratios, which is an e-value as well. */
   get log(): number {
     const most = Math.max(...this.#log_S);
     return most +

@@ -45,9 +45,9 @@ export interface Finding {
   readonly key?: string;
   /** The step that it speaks of, in the unit of the file. */
   readonly step?: number;
-  /** What was found there; null where it is no number (NaN, infinite). */
+  /** What was found there; null where it is not a number (NaN, infinite). */
   readonly value?: number | null;
-  /** What it was held against, and where that number comes from. */
+  /** What it was compared with, and where that number comes from. */
   readonly bound?: number;
   readonly boundFrom?: Sentence;
   /** One sentence with the numbers, in the user's words and keys. */

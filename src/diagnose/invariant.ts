@@ -208,7 +208,7 @@ export type Measured =
   | {
     readonly value: number;
     readonly reason: string;
-    /** Where the value is held against another bound than the invariant's. */
+    /** Where the value is compared with another bound than the invariant's. */
     readonly bound?: number;
   }
   | { readonly notApplicable: string; readonly lack: CheckLack }

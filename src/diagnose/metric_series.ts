@@ -128,12 +128,12 @@ function stepOf(row: Readonly<Record<string, unknown>>, index: number, place: st
 /**
  * Takes the metrics out of rows, such as those of a metrics.jsonl.
  *
- * @param rows One a step, in order. Keys that are no metric of `names` are passed over; a missing `step` is the row's index.
+ * @param rows One a step, in order. Keys that are not a metric of `names` are skipped; a missing `step` is the row's index.
  * @param options.names The metrics that are looked for.
  * @param options.source What error sentences call the place that the rows come from.
  * @returns The series.
- * @throws {UserError} When there is no row or no metric of those names, a step is no whole number or does not rise, or a
- *   metric is no finite number.
+ * @throws {UserError} When there is no row or no metric of those names, a step is not a whole number or does not rise, or a
+ *   metric is not a finite number.
  */
 export function metricSeries(
   rows: Iterable<Readonly<Record<string, unknown>>>,

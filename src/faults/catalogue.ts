@@ -13,7 +13,7 @@ export interface CatalogueRun {
   readonly config?: Partial<TrainConfig>;
 }
 
-/** A failure that shows at once needs no more steps: an engineer would stop there, too. */
+/** A failure that shows at once needs no more steps: an engineer would stop there as well. */
 const FEW_STEPS = 8;
 const STEPS = 24;
 const STEPS_OF_12_TURNS = 16;

@@ -124,7 +124,7 @@ const lateSampler: Stages["sample"] = async (request, { weightsBefore, rollOutWi
 export const FAULTS: Readonly<Record<FaultName, Fault>> = {
   mask_shift: {
     kind: "code",
-    summary: "the loss mask stands one token too far right",
+    summary: "the loss mask is shifted one token to the right",
     stages: () => ({ lossMask: shiftedMask }),
     ruledOutBy: ["policy_mask"],
     explains: ["sampler_is_trainer", "padding_invariant"],
@@ -197,7 +197,7 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
   },
   group_shuffle: {
     kind: "code",
-    summary: "episodes are shuffled after their groups were laid out",
+    summary: "episodes are shuffled after their groups were assigned",
     stages: () => ({ sample: shuffledSample }),
     ruledOutBy: ["own_group_advantages"],
     explains: [
@@ -225,7 +225,7 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
   },
   sampler_logp_temp: {
     kind: "code",
-    summary: `the sampler's record alone is taken at temperature ${SAMPLER_TEMPERATURE}`,
+    summary: `only the sampler's record is computed at temperature ${SAMPLER_TEMPERATURE}`,
     stages: () => ({ sample: sampleWithCoolRecord }),
     ruledOutBy: ["sampler_is_trainer"],
     explains: ["ratio_one_before_step"],
@@ -233,7 +233,7 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
   },
   denominator: {
     kind: "code",
-    summary: "the loss is divided by all cells, not by the trained ones",
+    summary: "the loss is divided by all cells, not just the trained ones",
     stages: () => ({ accumulate: meanOverAllCells }),
     ruledOutBy: ["accumulated_is_one_pass"],
     explains: ["padding_invariant", "term_directions"],

@@ -40,7 +40,7 @@ const DEFAULT_SETTINGS = [
 ] as const satisfies (keyof TrainConfig)[];
 
 /**
- * What a run must be for its ranges to be held against theirs: the settings that move a metric of a healthy run by more than
+ * What a run must be for its ranges to be compared with theirs: the settings that move a metric of a healthy run by more than
  * seeds do. The learning rate is not among them, since one that is too high is what a range shows.
  */
 export const LIKE_THE_HEALTHY_RUNS: Needs = {

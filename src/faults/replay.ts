@@ -43,7 +43,7 @@ function isDue(step: number, every: number): boolean {
  * @param row The step's metrics.
  * @param options.history The rows before it, of which the medians are taken.
  * @param options.config The recording rules.
- * @returns One phrase a reason; empty where the step need not be kept. A metric that is no number is a reason.
+ * @returns One phrase a reason; empty where the step need not be kept. A metric that is not a number is a reason.
  */
 export function recordingReasons(
   row: MetricsRow,
@@ -66,7 +66,7 @@ export function recordingReasons(
 /** The episodes and the row that a step left. */
 export interface RecordedStep {
   readonly row: MetricsRow;
-  /** Undefined where only the metrics were kept: the replay then samples anew. */
+  /** Undefined where only the metrics were kept: the replay then samples afresh. */
   readonly episodes?: {
     readonly trajectories: readonly Trajectory<BugFixInfo>[];
     readonly groupId_B: readonly number[];
@@ -80,7 +80,7 @@ export interface MetricDifference {
   readonly replayed: number | undefined;
 }
 
-/** A step done again. */
+/** A step redone. */
 export interface Replay {
   readonly row: MetricsRow;
   /** Metrics whose bits differ; empty where the step is reproduced. */
@@ -178,7 +178,7 @@ export function parseReplacement(text: string): StageReplacement {
   const [stage = "", fault = ""] = text.split("=", 2);
   if (!STAGE_NAMES.includes(stage as keyof Stages)) {
     throw new UserError(
-      `Cannot replace "${text}": it must be STAGE=FAULT, and "${stage}" is no stage: ${
+      `Cannot replace "${text}": it must be STAGE=FAULT, and "${stage}" is not a stage: ${
         suggestName(stage, STAGE_NAMES)
       }`,
     );
@@ -186,7 +186,7 @@ export function parseReplacement(text: string): StageReplacement {
   const known = [...FAULT_NAMES, "healthy"];
   if (!known.includes(fault)) {
     throw new UserError(
-      `Cannot replace "${text}": "${fault}" is no fault: ${suggestName(fault, known)}`,
+      `Cannot replace "${text}": "${fault}" is not a fault: ${suggestName(fault, known)}`,
     );
   }
   const replacement = { stage, fault } as StageReplacement;

@@ -35,7 +35,7 @@ import {
 export interface CheckRequest {
   /** The shape of the model. */
   readonly model: ModelConfig;
-  /** The weights [W] before any training; the KL reference starts from them, too. */
+  /** The weights [W] before any training; the KL reference starts from them as well. */
   readonly weights_W: Float32Array<ArrayBuffer>;
   /** The moving baseline before the first step (default 0), for algorithms without groups. */
   readonly baseline?: number;

@@ -1,6 +1,6 @@
 /**
  * How much a symptom makes its cause believed. There are more ways to break a trainer than the catalogue has, so a symptom that
- * fits a known fault is no proof of it: the numbers say how often it is that fault, or one of the same stage, in a world of
+ * fits a known fault is not proof of it: the numbers say how often it is that fault, or one of the same stage, in a world of
  * faults that nobody listed.
  */
 

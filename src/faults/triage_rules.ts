@@ -20,7 +20,7 @@ export const SHORTFALL: Shortfall<MetricName> = {
   note:
     "No rule says what is wrong, and the run earns less than every healthy one of its setting. A seed whose exploration " +
     "has not paid yet looks so, and so does a fault that no check and no rule sees: train another seed, and suspect the " +
-    "code where it falls short, too.",
+    "code where it falls short as well.",
   tests: [{
     metric: "reward",
     statistic: "lastFour",

@@ -14,7 +14,7 @@ export const SURPRISE: Bound = {
   from: "the surprise of a token that the policy did not choose",
 };
 
-/** Where no update had a gradient nothing moved, and what must move stands still in a right trainer, too. */
+/** Where no update had a gradient nothing moved, and what must move stands still in a right trainer as well. */
 export const NOTHING_MOVED: readonly Test[] = [{
   metric: "grad_norm",
   statistic: "largest",

@@ -24,7 +24,7 @@ function writeWhole(path: string, parts: Iterable<Uint8Array>): void {
   }
 }
 
-/** A rename would put a file in the place of a device or a pipe. */
+/** A rename would put a file in place of a device or a pipe. */
 function requireReplaceable(path: string): void {
   try {
     requireRegular(Deno.statSync(path), `Cannot write ${path}`);

@@ -29,7 +29,7 @@ function packedCommit(folder: string, reference: string): string | undefined {
  * The commit of a checkout. Changes that are not committed do not show in it.
  *
  * @param root The checkout's folder.
- * @returns Its hash; null where the folder is no checkout.
+ * @returns Its hash; null where the folder is not a checkout.
  */
 export function commitOf(root: string): string | null {
   const folder = gitFolder(root);

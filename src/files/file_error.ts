@@ -11,18 +11,18 @@ interface Reason {
 
 const REASONS: Readonly<Record<string, Reason>> = {
   ENOENT: { text: "there is no such file or folder" },
-  EACCES: { text: "this user may not do that there" },
-  EPERM: { text: "this user may not do that there" },
-  EEXIST: { text: "something of that name is there already" },
+  EACCES: { text: "permission denied" },
+  EPERM: { text: "permission denied" },
+  EEXIST: { text: "that name is already taken" },
   ENOTDIR: { text: "a part of the path is a file" },
   EISDIR: { text: "it is a folder" },
-  EROFS: { text: "that file system can only be read" },
+  EROFS: { text: "that file system is read-only" },
   ENAMETOOLONG: { text: "the name is too long" },
   ELOOP: { text: "its symbolic links lead in a circle" },
   ENXIO: { text: "it is a pipe or a device without a reader" },
   ENOSPC: { text: "the disk is full; make room and repeat the command", exitCode: MACHINE_FAILED },
   EDQUOT: {
-    text: "this user's share of the disk is used up; make room and repeat the command",
+    text: "this user's disk quota is used up; make room and repeat the command",
     exitCode: MACHINE_FAILED,
   },
   EFBIG: { text: "the file would exceed the size that is allowed here", exitCode: MACHINE_FAILED },
@@ -31,7 +31,7 @@ const REASONS: Readonly<Record<string, Reason>> = {
   ENFILE: { text: "too many files are open on this machine", exitCode: MACHINE_FAILED },
 };
 
-/** Classes of Deno's errors, for those that bear no code. */
+/** Classes of Deno's errors, for those that carry no code. */
 const CODES: readonly (readonly [new () => Error, string])[] = [
   [Deno.errors.NotFound, "ENOENT"],
   [Deno.errors.PermissionDenied, "EACCES"],

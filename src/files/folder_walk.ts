@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { UserError } from "../core/errors.ts";
 import { asUserError } from "./file_error.ts";
 
-/** A folder with more entries is no run's: somebody's home, or a whole disk. */
+/** A folder with more entries is not a run's: somebody's home, or a whole disk. */
 const MAX_ENTRIES = 100_000;
 
 /** A file that was found, and the number of folders between it and the named one. */
@@ -17,8 +17,8 @@ export interface FileBelow {
  *
  * @param root The folder.
  * @param options.what What is looked for, for messages, for example `a log`.
- * @param options.maxDepth Deeper folders are passed over.
- * @param options.skipped Names of folders that are passed over.
+ * @param options.maxDepth Deeper folders are skipped.
+ * @param options.skipped Names of folders that are skipped.
  * @throws {UserError} When a folder cannot be read, or there are too many files.
  */
 export function filesBelow(

@@ -16,7 +16,7 @@ export interface PlacedRow {
 
 const LINE_FEED = 10;
 
-/** A million full rows are 0.7 GB; a file of several times that is no journal that one look can take in. */
+/** A million full rows are 0.7 GB; a file of several times that is not a journal that one look can take in. */
 const MAX_BYTES = 2 * 2 ** 30;
 
 /** An episode of the longest prompts is a line of some kilobytes. */
@@ -87,7 +87,7 @@ const newDecoder = () => new TextDecoder("utf-8", { fatal: true });
  * @param path The file.
  * @param options.maxBytes A larger file is refused (default 2 GiB).
  * @yields Rows in order. A half-written last line is left out: its writer was stopped within it.
- * @throws {UserError} When the file cannot be read, is no regular file or too large, or another line is not a JSON object.
+ * @throws {UserError} When the file cannot be read, is not a regular file or too large, or another line is not a JSON object.
  */
 export function* journalRows(
   path: string,
@@ -147,7 +147,7 @@ export function lastRow(path: string): JournalRow | undefined {
 }
 
 /**
- * Cuts a journal off, so that a resumed run can write the rows behind anew. Rows that stay keep their bytes.
+ * Cuts a journal off, so that a resumed run can write the rows behind afresh. Rows that stay keep their bytes.
  *
  * @param path A journal; where it is missing nothing happens.
  * @param sizeBytes What stays: the end of a row.

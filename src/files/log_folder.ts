@@ -20,7 +20,7 @@ const SKIPPED_FOLDERS = /^(?:\..*|node_modules|__pycache__|site-packages|rollout
 const DUMPS =
   /^(?:completions|episodes|timing|tokens(?:[-_.]?(?:step|rank)?[-_]?\d+)*|traces|rank_\d+|checkpoints|train_data_step\d+|val_data_step\d+|.*rollout_summaries|\d+)\.jsonl(?:\.gz)?$/;
 
-/** Texts that lie in the folders of runs and models and are no logs. */
+/** Texts that lie in the folders of runs and models and are not logs. */
 const OTHER_TEXTS =
   /^(?:requirements|merges|vocab|debug|readme|licen[cs]e|changelog)[\w.-]*\.(?:txt|md|log)$/i;
 
@@ -129,7 +129,7 @@ function candidatesOf(found: readonly FoundFile[]): Candidate[] {
   return Array.from(groups.values(), (files) => {
     const [{ kind, depth }] = files;
     const paths = files.map(({ path }) => path);
-    // The folders of W&B's runs bear date and time.
+    // The folders of W&B's runs carry date and time.
     const sorted = kind === EVENTS ? sortEvents(paths) : paths.toSorted();
     const last = sorted[sorted.length - 1];
     const age = kind === TRAINER_STATE

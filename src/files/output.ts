@@ -27,7 +27,7 @@ function findSame(folder: string, output: Deno.FileInfo, depth = 0): string | un
       const found = findSame(path, output, depth + 1);
       if (found !== undefined) return found;
     } catch (error) {
-      // What this user may not look into is no input of theirs.
+      // What this user may not look into is not an input of theirs.
       if (!(error instanceof UserError)) throw error;
     }
   }
@@ -48,7 +48,7 @@ function nameAsInput(input: string, output: Deno.FileInfo, path: string): string
 /**
  * Refuses a place for a result before the work that makes it.
  *
- * @param path Where a file shall go.
+ * @param path Where a file should go.
  * @param options.inputs Files and folders that the work reads.
  * @throws {UserError} When the folder is missing, something other than a file stands there, or it is one of the inputs under
  *   whatever name: the same path, another spelling, a symbolic or a hard link.

@@ -32,7 +32,7 @@ function hasOwnRows(path: string): boolean {
   return EVERY_ROW.every((key) => Object.hasOwn(row, key));
 }
 
-/** True of a config.json that agentrl wrote: other trainers have one beside a metrics.jsonl, too. */
+/** True of a config.json that agentrl wrote: other trainers have one beside a metrics.jsonl as well. */
 function isOwnConfig(path: string): boolean {
   const config = parsed(headOf(path));
   return typeof config === "object" && config !== null && "versions" in config &&
@@ -43,7 +43,7 @@ function isOwnConfig(path: string): boolean {
  * Whether a path leads to a run of ours: its folder, or its metrics.jsonl.
  *
  * @param path A path, `-` for standard input.
- * @returns True where agentrl's config.json stands in the folder, or every key of a row in the metrics.
+ * @returns True where agentrl's config.json is in the folder, or every key of a row in the metrics.
  */
 export function isOwnRun(path: string): boolean {
   if (path === "-") return false;

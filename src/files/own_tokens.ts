@@ -97,7 +97,7 @@ function trained(sequence: TokenSequence, batch: TrainedBatch): Partial<TokenSeq
 }
 
 /**
- * Adds to our own episodes what lies beside them. Episodes of a recorded step that the run's episodes.jsonl holds, too, come once.
+ * Adds to our own episodes what lies beside them. Episodes of a recorded step that the run's episodes.jsonl holds as well, come once.
  *
  * @param sequences Of all files of episodes, those of runs before those of their recorded steps.
  * @throws {UserError} When a file beside them is damaged, or is of other episodes.

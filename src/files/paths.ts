@@ -44,7 +44,7 @@ export function isLink(path: string): boolean {
 /**
  * Names of a folder's entries, sorted.
  *
- * @throws {UserError} When it is no folder, or may not be read.
+ * @throws {UserError} When it is not a folder, or may not be read.
  */
 export function namesIn(path: string): string[] {
   try {

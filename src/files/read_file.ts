@@ -24,7 +24,7 @@ function kindOf(info: Deno.FileInfo): string {
 }
 
 /**
- * Refuses what is no regular file: a folder, a device that never ends, a pipe that never begins.
+ * Refuses what is not a regular file: a folder, a device that never ends, a pipe that never begins.
  *
  * @throws {UserError} When there is nothing of that name, or something else.
  */
@@ -45,7 +45,7 @@ export interface OpenFile {
  * @param path The file.
  * @param options.maxBytes A larger one is refused.
  * @returns The file, which is the caller's to close.
- * @throws {UserError} When it cannot be opened, is no regular file, or is too large.
+ * @throws {UserError} When it cannot be opened, is not a regular file, or is too large.
  */
 export function openRegularFile(path: string, { maxBytes }: { maxBytes: number }): OpenFile {
   const attempt = `Cannot read ${path}`;
@@ -85,7 +85,7 @@ export function fillFrom(
  *
  * @param path The file.
  * @param options.maxBytes A larger one is refused.
- * @throws {UserError} When it cannot be read, is no regular file, or is too large.
+ * @throws {UserError} When it cannot be read, is not a regular file, or is too large.
  */
 export function readBytes(path: string, options: { maxBytes: number }): Uint8Array<ArrayBuffer> {
   const { file, sizeBytes } = openRegularFile(path, options);

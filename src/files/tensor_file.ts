@@ -18,7 +18,7 @@ const HASH_KEY = "content_sha256";
 
 /** A file that was read. */
 export interface ReadTensorFile extends TensorFile {
-  /** True: its SHA-256 was right. False: it bears none, as files of other programs and older versions. */
+  /** True: its SHA-256 was right. False: it carries none, as files of other programs and older versions. */
   readonly isVerified: boolean;
 }
 
@@ -59,8 +59,8 @@ function readWhole(path: string): Uint8Array<ArrayBuffer> {
  *
  * @param path The file.
  * @returns Its tensors and texts, and whether they were verified.
- * @throws {UserError} When it cannot be read, is no safetensors file that {@linkcode parseSafetensors} accepts, or does not
- *   agree with the SHA-256 that it bears.
+ * @throws {UserError} When it cannot be read, is not a safetensors file that {@linkcode parseSafetensors} accepts, or does not
+ *   agree with the SHA-256 it carries.
  */
 export function readTensorFile(path: string): ReadTensorFile {
   const { tensors, metadata: { [HASH_KEY]: hash, ...metadata } } = parseSafetensors(
@@ -69,7 +69,7 @@ export function readTensorFile(path: string): ReadTensorFile {
   );
   if (hash !== undefined && hash !== hashOf({ tensors, metadata })) {
     throw new UserError(
-      `Cannot use ${path}: it is damaged, since its content does not have the SHA-256 that it bears; ` +
+      `Cannot use ${path}: it is damaged, since its content does not have the SHA-256 it carries; ` +
         "restore it, or delete it to go on without it",
     );
   }

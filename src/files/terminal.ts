@@ -46,7 +46,7 @@ const LEAST_COLUMNS = 40;
 /** Longer lines are hard to read, however wide the terminal is. */
 const MOST_COLUMNS = 120;
 
-/** Columns where the output is no terminal. */
+/** Columns where the output is not a terminal. */
 const PLAIN_COLUMNS = 80;
 
 /** Columns of the terminal; undefined where it does not say. */

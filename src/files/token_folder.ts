@@ -23,7 +23,7 @@ const KINDS = {
 export type DumpKind = keyof typeof KINDS;
 
 /**
- * Traces of one rollout stand in up to four files: what was trained on is in train/effective, and the others repeat it or
+ * Traces of one rollout are in up to four files: what was trained on is in train/effective, and the others repeat it or
  * belong to no training.
  */
 const TRACES_FIRST = ["train/effective", "train/all"];

@@ -118,7 +118,7 @@ async function* completeSequences(
   const { ignored } = options;
   let sequences: AsyncIterable<TokenSequence> = sequencesOf(dump, options);
   if (dump.reader === OWN_EPISODES) {
-    // With the algorithms, which nobody shall wait for who reads something else.
+    // With the algorithms, which nobody should wait for who reads something else.
     const { withOwnRecords } = await import("./own_tokens.ts");
     sequences = withOwnRecords(sequences);
   }

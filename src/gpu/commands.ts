@@ -18,7 +18,7 @@ export interface Launch {
   readonly params: Readonly<Record<string, number>>;
   /** Workgroups in each dimension, at most 65,535. */
   readonly workgroups: readonly [x: number, y?: number, z?: number];
-  /** Sizes that the kernel's loops depend on and that are no parameters, by name (see `KernelSpec.iterations`). */
+  /** Sizes that the kernel's loops depend on and that are not parameters, by name (see `KernelSpec.iterations`). */
   readonly sizes?: Readonly<Record<string, number>>;
   /** How many times to dispatch with the same parameters (default 1; 0 skips it). */
   readonly times?: number;

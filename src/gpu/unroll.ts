@@ -10,7 +10,7 @@ const CONSTANT = /^const (\w+) = (\d+)u;/gm;
 /**
  * Gives constants of a text other values.
  * @param wgsl A kernel's text with all that it shares.
- * @param constants Values by name; each must stand in the text as `const NAME = …u;`.
+ * @param constants Values by name; each must be in the text as `const NAME = …u;`.
  * @throws {RangeError} When the text declares no such constant.
  */
 export function setConstants(wgsl: string, constants: Readonly<Record<string, number>>): string {

@@ -160,7 +160,7 @@ export class BugFix implements Environment<BugFixInfo> {
 
   /**
    * Waits for `reset`.
-   * @throws {RangeError} When maxTurns is no whole number from 1.
+   * @throws {RangeError} When maxTurns is not a whole number from 1.
    */
   constructor(gym: Gym, options: BugFixOptions) {
     this.spec = bugFixSpec(gym.tasks.length, options.maxTurns ?? DEFAULT_MAX_TURNS);

@@ -28,7 +28,7 @@ export interface EpisodeInfo {
   readonly task: string;
   /** Calls made. */
   readonly turns: number;
-  /** Calls that were no valid call. */
+  /** Calls that were not valid. */
   readonly malformed: number;
   /** Why the episode ended, in the environment's own words, for example "submit" or "budget"; null while it runs. */
   readonly stop: string | null;

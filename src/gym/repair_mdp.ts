@@ -2,7 +2,7 @@
  * The repair MDP: repairing a program as a Markov decision process so small that everything about it is known exactly.
  *
  * Seven states, four actions, one absorbing end; float64 throughout. It is what estimators of the policy gradient are
- * held against. S = 7 states, A = 4 actions, B episodes.
+ * compared with. S = 7 states, A = 4 actions, B episodes.
  *
  *   state      the program    what is known of it                     an edit repairs it with
  *   unread     buggy          nothing; every episode starts here      0.2  (one of five operations, blindly)

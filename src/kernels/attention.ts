@@ -186,7 +186,7 @@ export function addQkvForward<Size extends RowSize>(
   });
 }
 
-/** The head width stands in the text, so that a head of 16 is written out: it is TinyAgent's. Other widths keep their loops. */
+/** The head width is in the text, so that a head of 16 is written out: it is TinyAgent's. Other widths keep their loops. */
 function headConstants(shape: AttentionShape): Record<string, number> {
   return { HEAD_WIDTH4: shape.width / shape.headCount / 4 };
 }

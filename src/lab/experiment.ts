@@ -35,7 +35,7 @@ export interface ResultFigure {
 export interface LabCheck {
   /** The requirement, for example `cosine at least 0.995`. */
   readonly requirement: string;
-  /** What was measured; null where it is no finite number. */
+  /** What was measured; null where it is not a finite number. */
   readonly value: Cell;
   /** The verdict. */
   readonly holds: boolean;

@@ -19,7 +19,7 @@ const SIZES = { full: [8, 32, 120], quick: [8, 16, 40] } as const;
 
 /**
  * Cosines of disjoint pairs of batches, from one random order of all episodes: batches of a size are runs of blocks, and the
- * first is held against the second, the third against the fourth, and so on.
+ * first is compared with the second, the third against the fourth, and so on.
  *
  * @param block_KW Gradients of blocks of episodes, [K, W].
  * @param blocksPerBatch Blocks in a batch.

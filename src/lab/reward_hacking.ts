@@ -63,7 +63,7 @@ export const REWARD_HACKING: Experiment = {
   variants: {},
   costSeconds: 4,
   run: async (context) => {
-    // In a quick lab, too: 8 steps do not yet hack.
+    // In a quick lab as well: 8 steps do not yet hack.
     const rows = await catalogueRun(context, "public_reward", { share: (share) => share });
     const summary = summarizeRun(rows);
     const { last4: { reward = NaN, pass_rate = NaN }, evalPass } = summary;

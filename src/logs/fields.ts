@@ -2,7 +2,7 @@
 import { type LogField, numberOf, parseDict } from "./literal.ts";
 import type { LogEntry, LogSink } from "./run_log_builder.ts";
 
-/** Objects within objects that are flattened; deeper ones are passed over. */
+/** Objects within objects that are flattened; deeper ones are skipped. */
 const MAX_DEPTH = 8;
 
 function addFields(
@@ -41,7 +41,7 @@ export function jsonFields(line: string): readonly LogField[] | undefined {
 /**
  * The numbers among fields: numbers, null, and texts that are numbers (transformers 5 writes '1.244e+04', W&B "NaN").
  *
- * @param sink Hears of what is passed over.
+ * @param sink Hears of what is skipped.
  */
 export function numbersOf(fields: readonly LogField[], sink: LogSink): LogEntry[] {
   const entries: LogEntry[] = [];

@@ -57,7 +57,7 @@ export function stepOf(fields: readonly LogField[]): TrainerStep | undefined {
   return undefined;
 }
 
-/** What a row of an evaluation has under the names of training, because it is no measure of the model. */
+/** What a row of an evaluation has under the names of training, because it is not a measure of the model. */
 const OF_BOTH =
   /^(?:(?:eval|test)_.+|train_.+|total_flos|epoch|num_tokens|memory\(.+\)|.+speed\(.+\))$/;
 

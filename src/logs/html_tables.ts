@@ -31,7 +31,7 @@ function rowsOfHtml(html: string): string[][] {
 /**
  * The tables with a column of steps in a piece of HTML.
  *
- * @param line Where it stands in its file.
+ * @param line Where it is in its file.
  */
 export function tablesOfHtml(html: string, line: number): StepTable[] {
   return html.split(/<table\b/i).slice(1).flatMap((table) => {

@@ -1,6 +1,6 @@
-/** Counts what a reader passes over. */
+/** Counts what a reader skips. */
 
-/** A kind of what was passed over, how often, and the first of its kind. */
+/** A kind of what was skipped, how often, and the first of its kind. */
 export interface IgnoredKind {
   readonly what: string;
   readonly count: number;
@@ -9,12 +9,12 @@ export interface IgnoredKind {
 
 const MAX_EXAMPLE_LENGTH = 120;
 
-/** What was passed over, by kind. */
+/** What was skipped, by kind. */
 export class Ignored {
   readonly #kinds = new Map<string, { count: number; readonly example: string }>();
 
   /**
-   * Notes something that was passed over.
+   * Notes something that was skipped.
    *
    * @param what Its kind, for example `values that are text`.
    * @param example Kept of the first of its kind.

@@ -11,7 +11,7 @@ export interface JsonParts {
 
 /** The longest item or scalar that is kept, in UTF-16 units. */
 const MAX_ITEM_LENGTH = 16 * 2 ** 20;
-/** Keys and values of settings are short; a longer one is passed over. */
+/** Keys and values of settings are short; a longer one is skipped. */
 const MAX_SCALAR_LENGTH = 4096;
 
 /** Walks a JSON document piece by piece. It checks no grammar: items are checked when they are parsed. */

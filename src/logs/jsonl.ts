@@ -3,7 +3,7 @@ import { jsonlReader } from "./jsonl_reader.ts";
 import type { LogField } from "./literal.ts";
 import { fieldNumber, findStepKey } from "./step_key.ts";
 
-/** Keys of dumps of completions and tokens, under which stand texts and lists: rows of those are no metrics. */
+/** Keys of dumps of completions and tokens, under which stand texts and lists: rows of those are not metrics. */
 const DUMP_KEYS: ReadonlySet<string> = new Set([
   "token_ids",
   "input_ids",

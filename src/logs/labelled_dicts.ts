@@ -7,7 +7,7 @@ import type { LogSink } from "./run_log_builder.ts";
 
 /** What the rows of a form look like. */
 export interface LabelledForm {
-  /** A text that each line with a label holds; others are passed over at once. */
+  /** A text that each line with a label holds; others are skipped at once. */
   readonly mark: string;
   /** The label; the dict follows it. */
   readonly label: RegExp;

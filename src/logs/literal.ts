@@ -16,13 +16,13 @@ export interface ParsedDict {
   readonly end: number;
 }
 
-/** Dicts within dicts that are flattened; deeper ones are passed over. */
+/** Dicts within dicts that are flattened; deeper ones are skipped. */
 const MAX_DEPTH = 8;
 
 const NUMBER = /[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])/y;
 const WORD = /[-+]?[A-Za-z_][\w.]*/y;
 const ELLIPSIS = /\.\.\.|…/y;
-/** What else a repr can print: passed over. */
+/** What else a repr can print: skipped. */
 const ANYTHING = /[^,{}[\]()'"\n]+/y;
 const WORDS: ReadonlyMap<string, number | boolean | null> = new Map<
   string,
@@ -182,7 +182,7 @@ class DictParser {
     this.#at = end + 1;
   }
 
-  /** Passes over what stands in brackets; without recursion, since a hostile file can nest a million of them. */
+  /** Passes over what is in brackets; without recursion, since a hostile file can nest a million of them. */
   #skipBrackets(): void {
     const text = this.#text;
     let depth = 0;

@@ -40,7 +40,7 @@ async function readTables(
         if (findStepColumn(cells, stepKey) >= 0) tables.push(open = { titles: cells, rows: [] });
         else builder.ignore("lines of text", text);
       } else if (!isRule(cells)) {
-        // Without its closing bar the last cell of a cut line may be cut, too.
+        // Without its closing bar the last cell of a cut line may be cut as well.
         const isCut = isUnended === true && !/\|\s*$/.test(text);
         if (isCut) builder.ignore("a last value that may be cut off", cells.at(-1) ?? "");
         open.rows.push({ cells: isCut ? cells.slice(0, -1) : cells, line });

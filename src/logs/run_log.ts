@@ -9,7 +9,7 @@ export type LogRounding =
 
 /** Numbers of one key, in the order in which the file has them. */
 export interface LogColumn {
-  /** The key as the file spells it, without a unit that stands in it. */
+  /** The key as the file spells it, without a unit that is in it. */
   readonly key: string;
   /** Row of each value; indices into {@linkcode LogRows}. */
   readonly rows: Uint32Array;
@@ -78,7 +78,7 @@ export interface LogSource {
   readonly files: readonly string[];
   /** The producer where the form alone tells it (verl's console lines); the keys decide otherwise. */
   readonly producer: string | undefined;
-  /** What was passed over: lines, values that are not numbers, each kind with its count and one example. */
+  /** What was skipped: lines, values that are not numbers, each kind with its count and one example. */
   readonly ignored: readonly {
     readonly what: string;
     readonly count: number;

@@ -4,7 +4,7 @@ import { Ignored } from "./ignored.ts";
 import type { LogColumn, LogRows, LogSettings, RunLog, Seam } from "./run_log.ts";
 import { WrittenDigits } from "./written_digits.ts";
 
-/** No trainer has longer keys; a file of junk has, and they would stand in every message. */
+/** No trainer has longer keys; a file of junk has, and they would be in every message. */
 const MAX_KEY_LENGTH = 1000;
 /** The largest logs of runs have some ten thousand keys; a file with a key of its own in each row would fill the memory. */
 const MAX_KEYS = 131_072;
@@ -30,7 +30,7 @@ export interface RowPlace {
 export interface LogSink {
   /** Adds what the file says of a step. */
   add(step: number, place: RowPlace, entries: Iterable<LogEntry>): void;
-  /** Notes something that was passed over. */
+  /** Notes something that was skipped. */
   ignore(what: string, example: string, count?: number): void;
   /** Notes what the file tells of the run. */
   set(settings: LogSettings): void;
@@ -93,7 +93,7 @@ export class RunLogBuilder implements LogSink {
   }
 
   /**
-   * Notes something that was passed over.
+   * Notes something that was skipped.
    *
    * @param what Its kind, for example `values that are text`.
    * @param example Kept of the first of its kind.
@@ -167,7 +167,7 @@ export class RunLogBuilder implements LogSink {
   }
 
   /**
-   * Notes that the file itself says that the run begins anew at a step: what stands there from that step on is overruled,
+   * Notes that the file itself says that the run starts over at a step: what stands there from that step on is overruled,
    * whether or not anything follows.
    */
   restart(nextStep: number, axisName = "step"): void {

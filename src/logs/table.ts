@@ -87,7 +87,7 @@ export function addTableRow(
     const text = cells[column].trim();
     if (key === undefined || text === "") continue;
     const value = parseCell(text);
-    if (value === undefined) builder.ignore("cells that are no numbers", `${key}: ${text}`);
+    if (value === undefined) builder.ignore("cells that are not numbers", `${key}: ${text}`);
     else entries.push([key, value, text]);
   }
   builder.add(step, { line }, entries);

@@ -10,7 +10,7 @@ import type { RunLogBuilder } from "./run_log_builder.ts";
 /** A frame: its length in 8 bytes, their checksum in 4, the data, the data's checksum in 4. */
 const HEADER_BYTES = 12;
 const FOOTER_BYTES = 4;
-/** Events beyond this hold images, audio or graphs, never a scalar: they are passed over unread. */
+/** Events beyond this hold images, audio or graphs, never a scalar: they are skipped unread. */
 const MAX_EVENT_BYTES = 16 * 2 ** 20;
 /** TensorFlow writes no larger message: protocol buffers end at 2 GiB. */
 const MAX_FRAME_BYTES = 2 ** 31;
@@ -35,7 +35,7 @@ interface TensorBoardEvent {
   readonly step: number;
   readonly isSessionStart: boolean;
   readonly scalars: readonly (readonly [string, number])[];
-  /** Tags of values that are no scalars. */
+  /** Tags of values that are not scalars. */
   readonly others: readonly string[];
 }
 
@@ -129,7 +129,9 @@ function addEvent(data: Uint8Array, record: number, builder: RunLogBuilder): voi
     return;
   }
   if (isSessionStart) builder.restart(step);
-  for (const tag of others) builder.ignore("values that are no scalars (text, histograms, …)", tag);
+  for (const tag of others) {
+    builder.ignore("values that are not scalars (text, histograms, …)", tag);
+  }
   builder.add(step, { line: record }, scalars);
 }
 

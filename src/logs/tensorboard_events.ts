@@ -68,7 +68,7 @@ export function versionRecord(wallSeconds: number): Uint8Array<ArrayBuffer> {
   return frame(beginEvent(wallSeconds, 0).field(3, encoder.encode("brain.Event:2")).bytes);
 }
 
-/** The record that says that the run begins anew at a step: TensorBoard forgets what earlier files say from there on. */
+/** The record that says that the run starts over at a step: TensorBoard forgets what earlier files say from there on. */
 export function sessionStartRecord(wallSeconds: number, step: number): Uint8Array<ArrayBuffer> {
   const status = new WireWriter().number(1, 1);
   return frame(beginEvent(wallSeconds, step).field(7, status.bytes).bytes);

@@ -22,7 +22,7 @@ export function isBinary(head: Uint8Array): boolean {
   return encodingOf(head) === "utf-8" && head.includes(0);
 }
 
-/** Text of a stream of bytes, as it arrives; bytes that are no text become U+FFFD. */
+/** Text of a stream of bytes, as it arrives; bytes that are not text become U+FFFD. */
 export async function* textPieces(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let decoder: TextDecoder | undefined;
   for await (const piece of bytes) {

@@ -11,7 +11,7 @@ const STEP = /(?<![\w/.:-])step:(\d+)(?= -(?: |$)|\s*$)/;
 /** A key of the form `actor/lr(1e-4)` gives its values in that unit. */
 const UNIT = /^(.+)\(1(?:\.0*)?[eE]([-+]?\d+)\)$/;
 
-/** Keys have no space after the colon; so a list of the user's (` - lr: 0.1`) is no part of a step. */
+/** Keys have no space after the colon; so a list of the user's (` - lr: 0.1`) is not part of a step. */
 function isField(text: string): boolean {
   const colon = text.lastIndexOf(":");
   return colon > 0 && colon < text.length - 1 && !/\s/.test(text.slice(colon));

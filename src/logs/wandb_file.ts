@@ -91,7 +91,7 @@ function fieldsOf({ key, json }: Item): readonly LogField[] {
   return jsonFields(`{${JSON.stringify(key)}:${json}}`) ?? [{ key, value: undefined }];
 }
 
-/** A row without the insides of W&B's own objects: their sizes are no metrics. */
+/** A row without the insides of W&B's own objects: their sizes are not metrics. */
 function withoutObjects(fields: readonly LogField[]): readonly LogField[] {
   const objects = fields.filter(({ key }) => key.endsWith(OBJECT_MARK))
     .map(({ key }) => key.slice(0, -OBJECT_MARK.length));

@@ -22,7 +22,7 @@ export interface KeptStep {
 
 /** A batch on the device, until its forward or the next `load`; then its methods throw a RangeError. */
 export interface LoadedBatch {
-  /** Records a frozen model's forward, whose results `keepRows` keeps, too. @param temperature Divides the logits (default 1). */
+  /** Records a frozen model's forward, whose results `keepRows` keeps as well. @param temperature Divides the logits (default 1). */
   readonly reference: (plan: Plan<ForwardSize>, temperature?: number) => void;
   /** Uploads reference log-probs instead of computing them. @param logp_N One per row. */
   readonly loadReference: (logp_N: Float32Array) => void;

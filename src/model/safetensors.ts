@@ -94,7 +94,7 @@ function findDuplicateKey(json: string): string | undefined {
  * @param options.fileName What error sentences call it.
  * @param options.sizeBytes Bytes of the whole file.
  * @returns The offset of the first byte behind the header.
- * @throws {UserError} When it is no safetensors file, or its header is longer than the file or than 16 MiB.
+ * @throws {UserError} When it is not a safetensors file, or its header is longer than the file or than 16 MiB.
  */
 export function headerEnd(
   start: Uint8Array,
@@ -226,7 +226,7 @@ export function parseLayout(
  * @param bytes The whole file.
  * @param fileName What error sentences call it.
  * @returns The tensors as views of `bytes` where they lie at multiples of 4 bytes in its buffer, else as copies.
- * @throws {UserError} When the file is no safetensors, is truncated, has a header of more than 16 MiB, a name twice, another dtype
+ * @throws {UserError} When the file is not a safetensors file, is truncated, has a header of more than 16 MiB, a name twice, another dtype
  * than F32 and I32, a shape that disagrees with the size, or offsets that overlap, leave holes or point outside.
  */
 export function parseSafetensors(bytes: Uint8Array<ArrayBuffer>, fileName: string): TensorFile {

@@ -68,7 +68,7 @@ export type Quantity =
   | "batch_std"
   | "group_std"
   | "std_used_for_scaling"
-  | "no_end_token" // truncation: the last token is no end of sequence
+  | "no_end_token" // truncation: the last token is not an end of sequence
   | "at_cap" // truncation: the length equals the cap
   | "stopped_by_length" // truncation: the engine says so
   /** Others. */
@@ -108,7 +108,7 @@ export type Unit =
   | "epochs"
   | "1";
 
-/** Values up to `healthy` are noise, from `look` on wants a look. */
+/** Values up to `healthy` are noise, from `look` on they are worth a look. */
 export interface Floor {
   readonly healthy: number;
   readonly look: number;
@@ -238,6 +238,6 @@ export interface Producer {
   readonly implied?: (traits: LogTraits) => LogSettings;
   /** How a user of it switches on what a log lacks: the exact flag or key, in its own spelling. */
   readonly switchOn: Partial<Readonly<Record<Need, string>>>;
-  /** What its settings are called. */
+  /** Names of its settings. */
   readonly knobs: Partial<Readonly<Record<Knob, string>>>;
 }

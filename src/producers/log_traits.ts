@@ -5,7 +5,7 @@ import type { LogTraits } from "./definition.ts";
 export interface Marks {
   /** Any one of them is proof. */
   readonly sure: readonly (string | RegExp)[];
-  /** Words that others use, too: they tell apart those that share a sure key, and prove nothing alone. */
+  /** Words that others use as well: they tell apart those that share a sure key, and prove nothing alone. */
   readonly likely?: readonly (string | RegExp)[];
 }
 

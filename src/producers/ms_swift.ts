@@ -62,7 +62,7 @@ const OWN = [/^memory\(GiB\)$/, /^train_speed\(.+\)$/, /^rewards\/.*ORM\/mean$/]
 
 function recognise(traits: LogTraits): number {
   if (!hasKey(traits, "reward")) return 0;
-  // Others call their entropy so, too, and have no plain `loss` beside it.
+  // Others call their entropy so as well, and have no plain `loss` beside it.
   const hasItsEntropy = hasKey(traits, "entropy/mean") && hasKey(traits, "loss") &&
     hasKey(traits, "reward_std") && !hasKey(traits, "loss/mean");
   const isOwn = traits.form === "swift_jsonl" || OWN.some((key) => hasKey(traits, key));

@@ -86,7 +86,7 @@ function likeness(a: readonly string[], b: readonly string[]): number {
   return 2 * common / (a.length + b.length);
 }
 
-/** Words that make another metric of a name: a key that has one is only like names that have it, too. */
+/** Words that make another metric of a name: a key that has one is only like names that have it as well. */
 const QUALIFIERS = new Set([
   "eval",
   "max",
@@ -99,7 +99,7 @@ const QUALIFIERS = new Set([
   "terminated",
 ]);
 
-/** Less is no resemblance: one word of two, or two of four. */
+/** Less is not a resemblance: one word of two, or two of four. */
 const LEAST_LIKENESS = 0.6;
 
 /** Names of metrics, ours and those of producers that spell a key out. */

@@ -1,4 +1,4 @@
-/** Supervised fine-tuning by trainers that do RL, too: their logs are in the same forms and none of RL. */
+/** Supervised fine-tuning by trainers that do RL as well: their logs are in the same forms and none of RL. */
 import { hasKey } from "./log_traits.ts";
 import { OF_STEP } from "./shapes.ts";
 import type { LogTraits, Producer } from "./definition.ts";
@@ -40,7 +40,7 @@ export const SUPERVISED: Producer = {
       key: /train\/lr(?:\(.+\))?|optim\/lr|learning_rate/,
       ...OF_STEP,
       unit: "1",
-      says: "Learning rate of the step; in the unit that stands in the key, if any.",
+      says: "Learning rate of the step; in the unit that is in the key, if any.",
     },
     {
       metric: "grad_norm",

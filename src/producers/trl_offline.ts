@@ -15,7 +15,7 @@ function isOnline(traits: LogTraits): boolean {
   ) || hasKey(traits, /^(?:completions|objective|sampling|clip_ratio)\//);
 }
 
-/** Supervised fine-tuning with TRL's SFTTrainer or Hugging Face's Trainer (ms-swift's SFT, too). */
+/** Supervised fine-tuning with TRL's SFTTrainer or Hugging Face's Trainer (ms-swift's SFT as well). */
 export const TRL_SFT: Producer = {
   id: "trl_sft",
   title: "Hugging Face Trainer (supervised)",

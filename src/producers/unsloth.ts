@@ -22,7 +22,7 @@ const DIFFERENT: readonly MetricDefinition[] = [
     window: "mean",
     unit: "nats",
     says:
-      "Mean over completions of each one's mean k3 estimate against the reference; logged with beta 0, too.",
+      "Mean over completions of each one's mean k3 estimate against the reference; logged with beta 0 as well.",
     zero: "About 0 while the policy still is the reference.",
     nan: "A completion had no trained token: its mean is 0/0, and one such row is enough.",
   },
@@ -54,6 +54,6 @@ export const UNSLOTH: Producer = {
   title: "Unsloth",
   recognise,
   definitions: replacing(TRL_DEFINITIONS, DIFFERENT),
-  // It logs the KL with beta 0, too: its absence tells nothing.
+  // It logs the KL with beta 0 as well: its absence tells nothing.
   implied: () => ({}),
 };

@@ -28,7 +28,7 @@ const REWARDS: readonly MetricDefinition[] = [
     unit: "reward",
     signed: true,
     says:
-      "The best score of the step's sequences: where it is the worst, too, no group can teach anything.",
+      "The best score of the step's sequences: where it is the worst as well, no group can teach anything.",
   },
   {
     metric: "reward_min",

@@ -56,7 +56,7 @@ export interface ClipAdamResult {
  *
  * @param state Weights and moments before the step; not changed.
  * @param options `stepNumber` t counts from 1.
- * @throws {RangeError} When the arrays differ in length or the step number is no integer from 1.
+ * @throws {RangeError} When the arrays differ in length or the step number is not an integer from 1.
  */
 export function clipAdam(
   state: AdamState,

@@ -169,7 +169,7 @@ interface ChartAttachment extends Attachment {
   readonly chart: Chart;
 }
 
-/** The charts whose canvases stand in some markup, in their order. */
+/** The charts whose canvases are in some markup, in their order. */
 export function chartsOf({ attachments }: Html): Chart[] {
   return attachments.filter(({ kind }) => kind === "chart")
     .map((attachment) => (attachment as ChartAttachment).chart);

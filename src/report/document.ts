@@ -31,7 +31,7 @@ export const MAX_BYTES = 2_000_000;
 /** Points a curve may keep, tried in turn until the document is small enough. */
 const POINT_LIMITS = [800, 400, 200, 100, 50, 24];
 
-/** Base64 of the SHA-256 of what stands in an element, as a content security policy names it. */
+/** Base64 of the SHA-256 of what is in an element, as a content security policy names it. */
 async function cspHash(text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return `'sha256-${btoa(String.fromCharCode(...new Uint8Array(digest)))}'`;

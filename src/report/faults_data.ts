@@ -95,7 +95,7 @@ export function failurePairs({ runs }: FaultsData): FailurePair[] {
   });
 }
 
-/** The steps of `points` that a shorter run has, too. */
+/** The steps of `points` that a shorter run has as well. */
 export function untilStep(points: readonly Point[], lastStep: number): readonly Point[] {
   return points.filter(([step]) => step <= lastStep);
 }

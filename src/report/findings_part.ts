@@ -39,7 +39,7 @@ export function chartLink(key: string | undefined, ids: ChartIds): Html {
 /** What each class is called, and what it means. */
 const CLASSES: Readonly<Record<FindingClass, readonly [string, string]>> = {
   violated: ["Violated", "cannot be in a correct run"],
-  suspect: ["Suspect", "wants a look; something else may explain it"],
+  suspect: ["Suspect", "worth a look; something else may explain it"],
   expected: ["Expected", "looks alarming, and is so by construction"],
   note: ["Note", "true, worth knowing, and no fault"],
   holds: ["Holds", "was checked and is right"],

@@ -7,7 +7,7 @@ export interface Attachment {
   readonly id: string;
 }
 
-/** Markup that is safe to stand in the document, with what it needs there. */
+/** Markup that is safe to be in the document, with what it needs there. */
 export interface Html {
   readonly markup: string;
   readonly attachments: readonly Attachment[];
@@ -47,7 +47,7 @@ function join(parts: readonly Content[]): Html {
 /**
  * A template of markup: `` html`<p>${text}</p>` ``.
  *
- * @param strings The markup that stands in our own source.
+ * @param strings The markup that is in our own source.
  * @param parts Text and numbers, which are escaped; markup and lists of it, which are not. Attributes must be quoted.
  * @returns The markup, with the attachments of its parts.
  */

@@ -51,7 +51,7 @@ function sourceFacts({ view }: LogData): Html {
     ...(ignored.length > 0
       ? [
         [
-          "passed over",
+          "skipped",
           ignored.map(({ what, count }) => `${what} (${formatNumber(count)})`).join(", "),
         ] as const,
       ]

@@ -1,4 +1,4 @@
-/** What stands in a document beside its markup: the data that the page's script reads, and the scripts. */
+/** What is in a document beside its markup: the data that the page's script reads, and the scripts. */
 import type { ChartData } from "./chart.ts";
 import type { TokenPayload } from "./token_payload.ts";
 

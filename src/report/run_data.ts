@@ -71,7 +71,7 @@ function pointsOf({ steps, values }: Column): readonly Point[] {
  *
  * @param rows One a step; without a `step` they count from 0.
  * @param source What error sentences call them.
- * @throws {UserError} When there is no row, or a step is no number.
+ * @throws {UserError} When there is no row, or a step is not a number.
  */
 export function metricsOf(rows: Iterable<Readonly<Record<string, unknown>>>, source: string) {
   const collector = new ColumnCollector();

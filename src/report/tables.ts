@@ -100,7 +100,7 @@ export function verdictMark(verdict: CheckVerdict | "missed"): Html {
   return html`<span class="${verdict}">${SIGNS[verdict]}</span>`;
 }
 
-/** Numbers, also those that stand in a text such as `0.02 (0.01)`. */
+/** Numbers, also those that are in a text such as `0.02 (0.01)`. */
 function isNumeric(cell: Cell): boolean {
   return typeof cell !== "string" || /^[−\-\d.,±%/·× ()]+$/.test(cell);
 }

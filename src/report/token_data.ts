@@ -16,7 +16,7 @@ export interface TokenData {
   readonly words: ReadonlyMap<number, string>;
 }
 
-/** Characters of a token's text that are shown: a longer one is no word. */
+/** Characters of a token's text that are shown: a longer one is not a word. */
 const MAX_WORD = 80;
 
 /** A token's text: control characters are spelled out but line feeds and tabs, which the page marks. */

@@ -10,7 +10,7 @@ export interface KeptSequence {
   readonly findings: readonly Finding[];
   /** The first token that is kept. */
   readonly begin: number;
-  /** The kept tokens alone; texts are cut, too. */
+  /** The kept tokens alone; texts are cut as well. */
   readonly tokens: TokenSequence;
 }
 

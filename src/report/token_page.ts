@@ -57,7 +57,7 @@ function sourceFacts({ source, digest: { totals, kept } }: TokenData): Html {
     ...(ignored.length > 0
       ? [
         [
-          "passed over",
+          "skipped",
           ignored.map(({ what, count }) => `${what} (${formatNumber(count)})`).join(", "),
         ] as const,
       ]

@@ -75,7 +75,7 @@ export function withTokens(view: Html, payload: TokenPayload): Html {
   return { ...view, attachments: [...view.attachments, attachment] };
 }
 
-/** The data of the token pages that stand in some markup. */
+/** The data of the token pages that are in some markup. */
 export function tokenPayloadsOf({ attachments }: Html): TokenPayload[] {
   return attachments.filter(({ kind }) => kind === "tokens")
     .map((attachment) => (attachment as TokenAttachment).payload);

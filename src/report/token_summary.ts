@@ -144,7 +144,7 @@ export function summaryOf(
     nonFinite: nonFinite.length,
     focus: Math.min(focus, Math.max(0, ids.length - 1)),
     severity: severityOf(findings),
-    // A log-prob is no gap: where only one engine was asked, the least likely token orders sequences.
+    // A log-prob is not a gap: where only one engine was asked, the least likely token orders sequences.
     badness: nonFinite.length > 0 ? Infinity : gap?.high ?? -(logp?.low ?? 0),
   };
 }

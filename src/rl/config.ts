@@ -35,7 +35,7 @@ export interface ConfigSources {
   readonly sets?: readonly string[];
   /** What suits the agent that is trained: wins over the defaults only. */
   readonly suited?: Partial<TrainConfig>;
-  /** A complete configuration in the place of the defaults: that of a run that goes on. */
+  /** A complete configuration in place of the defaults: that of a run that goes on. */
   readonly stored?: TrainConfig;
 }
 

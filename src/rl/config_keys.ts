@@ -6,7 +6,7 @@ import { AGGREGATION_MODES, type AggregationMode } from "../equations/aggregate.
 import { KL_KINDS, type KlKind } from "../equations/policy_loss.ts";
 import { type AlgorithmName, ALGORITHMS } from "./algorithms.ts";
 
-/** A complete, checked configuration. What each key may hold stands in {@linkcode CONFIG_KEYS}. */
+/** A complete, checked configuration. What each key may hold is in {@linkcode CONFIG_KEYS}. */
 export interface TrainConfig {
   /** The algorithm, a record in src/rl/algorithms.ts. */
   readonly algorithm: AlgorithmName;

@@ -1,4 +1,4 @@
-/** Which keys of the configuration are passed over by the others' values, so that setting them would change nothing. */
+/** Which keys of the configuration are skipped by the others' values, so that setting them would change nothing. */
 import type { AggregationMode } from "../equations/aggregate.ts";
 import type { AdvantageSetting, Algorithm } from "./algorithm.ts";
 import { type AlgorithmName, ALGORITHMS } from "./algorithms.ts";

@@ -37,7 +37,7 @@ export const METRICS = {
     group: "outcome",
     formula: "lower end of eval_pass's 95 % Wilson interval",
     unit: "share",
-    flags: "intervals that overlap are no difference between two runs",
+    flags: "overlapping intervals do not tell two runs apart",
   },
   eval_pass_high: {
     group: "outcome",
@@ -182,7 +182,7 @@ export const METRICS = {
     formula:
       "surrogate + KL coefficient · KL − entropy coefficient · entropy, mean over minibatches",
     unit: "loss",
-    flags: "little: its value is no measure of success; not finite: the run ends",
+    flags: "little: its value does not measure success; not finite: the run ends",
   },
   logp_gap: {
     group: "consistency",

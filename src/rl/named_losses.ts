@@ -111,7 +111,7 @@ export function namedLossTask(
       `Cannot compute the loss: actionMask_BC[${fault.cell}] is ${
         grids.actionMask_BC[fault.cell]
       } but must be ${
-        fault.kind === "value" ? "0 or 1" : "0, since no token of the episode stands there"
+        fault.kind === "value" ? "0 or 1" : "0, since the episode has no token there"
       }`,
     );
   }

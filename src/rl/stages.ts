@@ -92,7 +92,7 @@ export interface Stages {
   ) => readonly Part[];
   /** The KL reference: a copy of the weights at the start, or (a fault) the weights that are trained. */
   readonly reference: "frozen" | "live";
-  /** How many steps back `weightsBefore` reaches (default 0); checkpoints then hold these weights, too. */
+  /** How many steps back `weightsBefore` reaches (default 0); checkpoints then hold these weights as well. */
   readonly weightsKept?: number;
 }
 

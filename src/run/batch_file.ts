@@ -14,7 +14,7 @@ import { readTensorFile } from "../files/tensor_file.ts";
 export interface BatchFile extends LossGrids {
   /** What error sentences call it. */
   readonly path: string;
-  /** True where its SHA-256 was right, false where it bears none. */
+  /** True where its SHA-256 was right, false where it carries none. */
   readonly isVerified: boolean;
   /** B. */
   readonly episodeCount: number;
@@ -48,7 +48,7 @@ interface Frame {
  * [B, T−1]), `advantages` and `rewards` (F32 [B]) may be there, other tensors are ignored.
  *
  * @param path The file.
- * @param options.vocabSize V of the model that shall read the ids.
+ * @param options.vocabSize V of the model that should read the ids.
  * @returns The batch; an episode's length is its count of owners above 0.
  * @throws {UserError} When the file cannot be read or holds no episode, a shape disagrees, an id is not in [0, V), an owner is
  *   unknown, an episode is empty or has a pad inside, the mask is neither 0 nor 1 or trains on a pad, or a number is not finite.
@@ -148,7 +148,7 @@ function checkOwners(owner_BT: Int32Array, { fileName, T }: Frame): void {
   if (bad < 0) return;
   throw new UserError(
     `Cannot use ${fileName}: the owner at ${place(bad, T)} is ${owner_BT[bad]}, ` +
-      "allowed are 0 pad, 1 prompt, 2 policy and 3 tool",
+      "allowed values are 0 pad, 1 prompt, 2 policy and 3 tool",
   );
 }
 
@@ -173,7 +173,7 @@ function countPrefix(owner_BT: Int32Array, b: number, { fileName, T }: Frame): n
   if (after < 0) return length;
   throw new UserError(
     `Cannot use ${fileName}: episode ${b} has a hole (owner 0 at position ${length}, ` +
-      `${owner_T[after]} at position ${after}); pads may only stand behind an episode`,
+      `${owner_T[after]} at position ${after}); padding may only follow an episode`,
   );
 }
 
@@ -196,7 +196,7 @@ function actionMask(
     kind === "value"
       ? `Cannot use ${fileName}: ${found}, but must be 0 or 1`
       : `Cannot use ${fileName}: ${found}, but must be 0 there, since the owner of the token ` +
-        `that it is about (position ${cell % C + 1}) is 0, a pad`,
+        `that it refers to (position ${cell % C + 1}) is 0, a pad`,
   );
 }
 

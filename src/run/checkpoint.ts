@@ -19,7 +19,7 @@ export interface Checkpoint {
   readonly earlierWeights?: readonly Float32Array<ArrayBuffer>[];
   /** JSON values that a resumed run needs. Unchecked when read: its reader parses it with a schema. */
   readonly state?: Readonly<Record<string, unknown>>;
-  /** Of a file that was read: true where its SHA-256 was right, false where it bears none. */
+  /** Of a file that was read: true where its SHA-256 was right, false where it carries none. */
   readonly isVerified?: boolean;
 }
 
@@ -46,7 +46,7 @@ const DEFAULT_HEAD_COUNT = "4";
  * Writes a checkpoint, whole or not at all.
  *
  * @param path The file; its folder must exist.
- * @param checkpoint What it shall hold.
+ * @param checkpoint What it should hold.
  * @throws {UserError} When it cannot be written.
  */
 export function writeCheckpoint(path: string, checkpoint: Checkpoint): void {
@@ -72,7 +72,7 @@ export function writeCheckpoint(path: string, checkpoint: Checkpoint): void {
  *
  * @param path The file.
  * @returns Its content; every number in it is finite.
- * @throws {UserError} When the file cannot be read, is no safetensors, comes from a later version, or holds other names or
+ * @throws {UserError} When the file cannot be read, is not a safetensors file, comes from a later version, or holds other names or
  *   shapes than a model's; with exit code 1 when a weight or moment is not finite.
  */
 export function readCheckpoint(path: string): Checkpoint {

@@ -11,7 +11,7 @@ const checksSchema = z.object({
 });
 
 /**
- * Writes checks.json, whole or not at all. A value that is no number becomes null; its verdict is `violated`.
+ * Writes checks.json, whole or not at all. A value that is not a number becomes null; its verdict is `violated`.
  *
  * @param path The file.
  * @param results The verdicts.

@@ -6,11 +6,11 @@ import { METRICS } from "../rl/metric_dictionary.ts";
 import type { MetricsRow } from "../rl/metrics.ts";
 
 /**
- * A row as the type has it. JSON has null for what was not finite: it becomes NaN. Keys that are no metric stay away.
+ * A row as the type has it. JSON has null for what was not finite: it becomes NaN. Keys that are not a metric stay away.
  *
  * @param row As it was read.
  * @param options.source What error sentences call the place that it comes from.
- * @throws {UserError} When its step is no whole number, a metric of every row is missing, or one is no number.
+ * @throws {UserError} When its step is not a whole number, a metric of every row is missing, or one is not a number.
  */
 export function asMetricsRow(row: JournalRow, { source }: { readonly source: string }): MetricsRow {
   const { step } = row;
@@ -42,7 +42,7 @@ export function asMetricsRow(row: JournalRow, { source }: { readonly source: str
  * Reads all rows.
  *
  * @param path The metrics.jsonl.
- * @throws {UserError} When it cannot be read, or a row is no row of ours.
+ * @throws {UserError} When it cannot be read, or a row is not a row of ours.
  */
 export function readMetricsRows(path: string): MetricsRow[] {
   return Array.from(

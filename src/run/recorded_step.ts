@@ -123,7 +123,7 @@ interface RecordOptions {
 export interface ReadStepRecord extends RecordedStep {
   /** The state before the step. */
   readonly statePath: string;
-  /** True: its SHA-256 was right. False: it bears none, as those of older versions. */
+  /** True: its SHA-256 was right. False: it carries none, as those of older versions. */
   readonly isVerified: boolean;
 }
 
@@ -150,7 +150,7 @@ export function readStepRecord(path: string, options: RecordOptions): ReadStepRe
     if (hashOfRecord(content, episodes) !== sha256) {
       throw new UserError(
         `Cannot use ${files.record}: it is damaged, since it and ${files.episodes} do not have the SHA-256 that it ` +
-          "bears; delete it, and the step is replayed from a checkpoint",
+          "carries; delete it, and the step is replayed from a checkpoint",
       );
     }
   }

@@ -25,17 +25,17 @@ import {
   snapshotTrainer,
 } from "./trainer_file.ts";
 
-/** A step done again. */
+/** A step redone. */
 export interface ReplayedStep {
   readonly recorded: MetricsRow;
   /** With the run's own stages. */
   readonly replay: Replay;
   /** With one stage replaced; undefined where none was. */
   readonly changed: Replay | undefined;
-  /** Where it began: the step's own record, or a checkpoint and how many steps were done again before it. */
+  /** Where it began: the step's own record, or a checkpoint and how many steps were redone before it. */
   readonly from: { readonly path: string; readonly stepsBefore: number };
   readonly settings: RunSettings;
-  /** False where a file that was read bears no SHA-256, as those of older versions. */
+  /** False where a file that was read carries no SHA-256, as those of older versions. */
   readonly isVerified: boolean;
 }
 
@@ -44,7 +44,7 @@ interface Start {
   readonly path: string;
   /** Steps behind the state at the path. */
   readonly step: number;
-  /** False: a record of an older version, which bears no SHA-256. */
+  /** False: a record of an older version, which carries no SHA-256. */
   readonly isVerified: boolean;
 }
 
@@ -120,7 +120,7 @@ async function withTrainer<T>(
  *
  * @param commands The device.
  * @param options.path The run's folder.
- * @param options.step The step. Where it was not recorded, the steps since the nearest checkpoint are done again, too.
+ * @param options.step The step. Where it was not recorded, the steps since the nearest checkpoint are redone as well.
  * @param options.replacement A stage that a second replay changes.
  * @returns The recorded row and the replays.
  * @throws {UserError} When the run lacks the step or a file, or a file cannot be read.

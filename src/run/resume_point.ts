@@ -1,4 +1,4 @@
-/** Where a run can be taken up: the latest checkpoint with every row before it. What is lost behind it is done again. */
+/** Where a run can be taken up: the latest checkpoint with every row before it. What is lost behind it is redone. */
 import { UserError } from "../core/errors.ts";
 import { type PlacedRow, rowsWhileReadable } from "../files/journal.ts";
 import { exists } from "../files/paths.ts";
@@ -77,7 +77,7 @@ function intactEpisodes(
  * @param directory The run's folder.
  * @param config The run's configuration.
  * @returns The place; undefined where the run has not begun: neither a checkpoint nor a row is there.
- * @throws {UserError} When rows are lost and no checkpoint is left from which they could be done again.
+ * @throws {UserError} When rows are lost and no checkpoint is left from which they could be redone.
  */
 export function findResumePoint(
   directory: Pick<RunDirectory, "path" | "metrics" | "episodes">,
@@ -93,7 +93,7 @@ export function findResumePoint(
     );
     if (!hasRows) return undefined;
     throw new UserError(
-      `Cannot resume ${path}: it has rows of metrics or episodes but no checkpoint to go on from; ` +
+      `Cannot resume ${path}: it has rows of metrics or episodes but no checkpoint to continue from; ` +
         "restore its checkpoints, or start a run in another folder",
     );
   }
@@ -105,7 +105,7 @@ export function findResumePoint(
   } lacks step ${until} or holds something else there`;
   if (step === undefined) {
     throw new UserError(
-      `Cannot resume ${path}: ${lost}, and no checkpoint is left from which that step could be done again; ` +
+      `Cannot resume ${path}: ${lost}, and no checkpoint is left to redo that step from; ` +
         "restore the file, or start a run in another folder",
     );
   }
@@ -115,6 +115,6 @@ export function findResumePoint(
     episodesBytes: episodes.bytesBefore(step),
     loss: step === latest
       ? undefined
-      : `${lost}, so the run goes on from step ${step} and does the steps behind it again`,
+      : `${lost}, so the run continues from step ${step} and redoes the later steps`,
   };
 }

@@ -141,7 +141,7 @@ export function openRunDirectory(path: string, { resume }: { resume: boolean }):
     const found = resume ? undefined : foundIn(path);
     if (found !== undefined) {
       throw new UserError(
-        sentence`Cannot start a run in ${path}: it already holds ${found}; choose another folder, or go on with ${
+        sentence`Cannot start a run in ${path}: it already holds ${found}; choose another folder, or continue with ${
           setting("resume")
         }`,
       );

@@ -50,7 +50,7 @@ export function isBaseKind(text: string): boolean {
 
 const BASE_NAMES = Object.keys(BASE_AGENTS) as BaseAgentName[];
 
-/** Keys as they stand in the file. The configuration is checked by its own schema. */
+/** Keys as they are in the file. The configuration is checked by its own schema. */
 const settingsSchema = z.object({
   config: z.record(z.string(), z.unknown()),
   base: z.union([
@@ -172,7 +172,7 @@ export function resumeSettings(
   const stepsDone = checkpointSteps(path).at(-1) ?? 0;
   if (config.steps < stepsDone) {
     throw new UserError(
-      `Cannot resume ${path} to ${config.steps} steps: it has ${stepsDone} behind it`,
+      `Cannot resume ${path} to ${config.steps} steps: it has already done ${stepsDone}`,
     );
   }
   const ownBase = baseName(stored.base);

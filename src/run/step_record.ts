@@ -56,7 +56,7 @@ function writeRecord(
   const files = stepFiles(directory.path, step);
   try {
     Deno.mkdirSync(files.folder, { recursive: true });
-    // A step that is done again after a stop is recorded again.
+    // A step that is redone after a stop is recorded again.
     if (exists(files.record)) Deno.removeSync(files.record);
   } catch (error) {
     throw asUserError(error, `Cannot write to ${files.folder}`);

@@ -46,7 +46,7 @@ export class TensorboardLog implements RowLog {
   }
 
   /**
-   * Begins the file of this start. What earlier files say from its first step on is overruled: those steps are done again.
+   * Begins the file of this start. What earlier files say from its first step on is overruled: those steps are redone.
    *
    * @param step The first step of this start.
    * @throws {UserError} When it cannot be written.

@@ -5,7 +5,7 @@ import { cutJournal, Journal, rowsWhileReadable } from "../files/journal.ts";
 import { exists } from "../files/paths.ts";
 import type { StepReport } from "../rl/trainer.ts";
 
-/** Bytes of the rows before a step; what stands behind them is done again. */
+/** Bytes of the rows before a step; what stands behind them is redone. */
 function bytesBefore(path: string, step: number): number {
   let end = 0;
   if (!exists(path)) return end;
@@ -22,7 +22,7 @@ export class TimingLog implements Disposable {
   readonly #lr: number;
 
   /**
-   * Opens the file, and drops the rows of steps that are done again.
+   * Opens the file, and drops the rows of steps that are redone.
    *
    * @param path The file.
    * @param options.step The next step.

@@ -80,7 +80,7 @@ export function readTrainerState(path: string, step: number): Checkpoint {
   const stated = parsed.success ? parsed.data.step : step;
   if (checkpoint.step === step && stated === step) return checkpoint;
   throw new UserError(
-    `Cannot use checkpoint ${path}: its place says step ${step}, its metadata step ${checkpoint.step} and its state ` +
+    `Cannot use checkpoint ${path}: its path says step ${step}, its metadata step ${checkpoint.step} and its state ` +
       `step ${stated}; restore the file that belongs there`,
   );
 }

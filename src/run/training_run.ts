@@ -99,7 +99,7 @@ function passGate(results: readonly CheckResult[], options: TrainingOptions): vo
     ", ",
   );
   throw new UserError(
-    sentence`Cannot train: before the first step the trainer violates ${list}; see ${directory.checks}, or go on with ${
+    sentence`Cannot train: before the first step the trainer violates ${list}; see ${directory.checks}, or continue with ${
       setting("resume")
     } ${setting("ignoreChecks")}`,
     1,
@@ -129,7 +129,7 @@ async function beginTrainer(setup: TrainingSetup, options: TrainingOptions): Pro
   return trainer;
 }
 
-/** The trainer as a checkpoint left it; rows of later steps are dropped, since those steps are done again. */
+/** The trainer as a checkpoint left it; rows of later steps are dropped, since those steps are redone. */
 async function resumeTrainer(
   setup: TrainingSetup,
   options: TrainingOptions & { readonly point: ResumePoint },
@@ -153,7 +153,7 @@ async function resumeTrainer(
     );
   }
   if (loss !== undefined) onRemark?.(loss);
-  if (!checkpoint.isVerified) onRemark?.(`${path} bears no SHA-256, so it is unverified`);
+  if (!checkpoint.isVerified) onRemark?.(`${path} carries no SHA-256, so it is unverified`);
   const trainer = restoreTrainer(setup, { checkpoint, reference_W: base.weights_W, path });
   cutJournal(directory.metrics, metricsBytes);
   cutJournal(directory.episodes, episodesBytes);

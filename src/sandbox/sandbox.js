@@ -33,7 +33,7 @@ async function judge({ source, calls, timeLimitMs, longestResult }) {
     globalThis.postMessage("begun");
     evaluate(source);
     for (const call of calls) {
-      // A loop that node:vm has stopped used up the time of the tests after it, too.
+      // A loop that node:vm has stopped used up the time of the tests after it as well.
       if (performance.now() >= end) return globalThis.postMessage("time");
       globalThis.postMessage({ result: evaluate(`JSON.stringify(${call})`) });
     }

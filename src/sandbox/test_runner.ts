@@ -92,7 +92,7 @@ export class TestRunner {
    * function that throws fails the test.
    *
    * @returns One verdict a test, in their order.
-   * @throws {Error} When the process itself fails: that is no verdict, and it is not remembered.
+   * @throws {Error} When the process itself fails: that is not a verdict, and it is not remembered.
    */
   run(program: TestedProgram, tests: readonly TestCase[]): Promise<readonly boolean[]> {
     const key = JSON.stringify([program.name, program.source, tests]);
@@ -154,7 +154,7 @@ export class TestRunner {
         new Response(child.stderr).text(),
         child.status,
       ]);
-      // What a crash cut off in the middle is no line.
+      // What a crash cut off in the middle is not a line.
       const lines = text.split("\n").slice(0, -1).filter((line) => line.startsWith(mark));
       return {
         status,

@@ -133,7 +133,7 @@ export const COMMON_DUMP: TokenReader = {
     return keys.has("ids") || keys.has("v") && keys.has("sample") ? 0.7 : 0;
   },
   async *read(input, notes) {
-    // With zod, which nobody shall wait for who reads something else.
+    // With zod, which nobody should wait for who reads something else.
     const schema = await import("./common_dump_row.ts");
     for await (const row of jsonRows(input, notes)) yield sequenceOf(row, schema, notes);
   },

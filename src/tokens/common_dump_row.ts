@@ -66,7 +66,7 @@ export const COMMON_DUMP_ROW = COMMON_DUMP_SCALARS.extend({
     .describe("version of the weights that drew each token, or one for all of them"),
 });
 
-/** The schema of a row in JSON Schema's words. Keys that it does not have are passed over. */
+/** The schema of a row in JSON Schema's words. Keys that it does not have are skipped. */
 export function commonDumpSchema(): object {
   return z.toJSONSchema(COMMON_DUMP_ROW, { io: "input" });
 }

@@ -67,20 +67,20 @@ export class Field {
     return this.refuse(`${describeValue(this.#value)}, but must be ${needed}`);
   }
 
-  /** The value under a key. @throws {UserError} When this is no object. */
+  /** The value under a key. @throws {UserError} When this is not an object. */
   get(key: string): Field {
     if (!isObject(this.#value)) throw this.#refuseValue("an object");
     const value = Object.hasOwn(this.#value, key) ? this.#value[key] : undefined;
     return new Field(value, this.place, this.name === "" ? key : `${this.name}.${key}`);
   }
 
-  /** The fields of an object, in its order. @throws {UserError} When this is no object. */
+  /** The fields of an object, in its order. @throws {UserError} When this is not an object. */
   entries(): readonly (readonly [string, Field])[] {
     if (!isObject(this.#value)) throw this.#refuseValue("an object");
     return Object.keys(this.#value).map((key) => [key, this.get(key)]);
   }
 
-  /** @throws {UserError} When this is no list. */
+  /** @throws {UserError} When this is not a list. */
   #list(): readonly unknown[] {
     if (!Array.isArray(this.#value)) throw this.#refuseValue("a list");
     return this.#value;
@@ -90,12 +90,12 @@ export class Field {
     return new Field(this.#list()[index], this.place, `${this.name}[${index}]`);
   }
 
-  /** The items of a list. @throws {UserError} When this is no list. */
+  /** The items of a list. @throws {UserError} When this is not a list. */
   items(): readonly Field[] {
     return this.#list().map((_, index) => this.#item(index));
   }
 
-  /** The only item of a list of one, and what is no list itself. @throws {UserError} When it is a longer or an empty list. */
+  /** The only item of a list of one, and what is not a list itself. @throws {UserError} When it is a longer or an empty list. */
   only(): Field {
     if (!Array.isArray(this.#value)) return this;
     if (this.#value.length !== 1) {
@@ -112,7 +112,7 @@ export class Field {
     return list;
   }
 
-  /** Token ids. @throws {UserError} When it is no list of integers from 0 to 2³² − 1. */
+  /** Token ids. @throws {UserError} When it is not a list of integers from 0 to 2³² − 1. */
   ids(): Uint32Array {
     const list = this.#list();
     const ids = new Uint32Array(list.length);
@@ -127,7 +127,7 @@ export class Field {
   /**
    * Integers such as positions, a token each.
    *
-   * @throws {UserError} When it is no list of so many, or one is outside of its range.
+   * @throws {UserError} When it is not a list of so many, or one is outside of its range.
    */
   integers<T extends Uint32Array | Int32Array>(array: T, range: IntegerRange): T {
     const list = this.#listOf(array.length);
@@ -149,7 +149,7 @@ export class Field {
     return this.#refuseValue(`an integer from ${min} to ${max}`);
   }
 
-  /** Flags, a token each: false and true, or 0 and 1. @throws {UserError} When it is no list of so many. */
+  /** Flags, a token each: false and true, or 0 and 1. @throws {UserError} When it is not a list of so many. */
   flags(length?: number): Uint8Array {
     const list = this.#listOf(length);
     const flags = new Uint8Array(list.length);
@@ -161,7 +161,7 @@ export class Field {
     return flags;
   }
 
-  /** Indices of words in a list, a token each. @throws {UserError} When it is no list of so many of these words. */
+  /** Indices of words in a list, a token each. @throws {UserError} When it is not a list of so many of these words. */
   words(length: number, indices: ReadonlyMap<unknown, number>): Uint8Array {
     const list = this.#listOf(length);
     const found = new Uint8Array(length);
@@ -175,7 +175,7 @@ export class Field {
     return found;
   }
 
-  /** Numbers, a token each; null where there is none. @throws {UserError} When it is no list of so many. */
+  /** Numbers, a token each; null where there is none. @throws {UserError} When it is not a list of so many. */
   values(length?: number): TokenValues {
     const list = this.#listOf(length);
     const values = new Float64Array(list.length);

@@ -75,7 +75,7 @@ export class SequenceFacts {
   #find({ ids, step }: TokenSequence): Entry | "ambiguous" | undefined {
     const steps = this.#entries.get(hashOfIds(ids));
     if (!steps) return undefined;
-    // Where dumps count steps differently, ids that stand in one step only still find each other.
+    // Where dumps count steps differently, ids that are in one step only still find each other.
     const entry = steps.get(step) ?? (steps.size === 1 ? [...steps.values()][0] : undefined);
     return entry === undefined || entry.isAmbiguous ? "ambiguous" : entry;
   }
@@ -93,7 +93,7 @@ export class SequenceFacts {
       return sequence;
     }
     if (entry === "ambiguous") {
-      notes.ignore("sequences whose tokens stand in several groups or with several rewards", place);
+      notes.ignore("sequences whose tokens are in several groups or with several rewards", place);
       return sequence;
     }
     const sample = sequence.sample ?? entry.samples[entry.told % entry.samples.length];

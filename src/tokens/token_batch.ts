@@ -119,7 +119,7 @@ export interface TokenSource {
   /** The producer where the form tells it. */
   readonly producer: string | undefined;
   readonly files: readonly string[];
-  /** What was passed over or left out of a join, each kind with its count and one example. */
+  /** What was skipped or left out of a join, each kind with its count and one example. */
   readonly ignored: readonly {
     readonly what: string;
     readonly count: number;

@@ -3,7 +3,7 @@ import type { LogInput, LogReader } from "../logs/reader.ts";
 import type { LogSink } from "../logs/run_log_builder.ts";
 import type { TokenSequence } from "./token_batch.ts";
 
-/** Hears of what is passed over. */
+/** Hears of what is skipped. */
 export type TokenNotes = Pick<LogSink, "ignore">;
 
 /** Reads one form. A new form is a file with one of these, and a line in `src/tokens/token_readers.ts`. */

@@ -6,7 +6,7 @@ import type { TokenSequence } from "./token_batch.ts";
 import type { TokenReader } from "./token_reader.ts";
 import { present } from "./token_values.ts";
 
-/** What is no part of a reward; the other numbers of a row are what its reward function told besides the score. */
+/** What is not part of a reward; the other numbers of a row are what its reward function told besides the score. */
 const NO_PARTS: ReadonlySet<string> = new Set([
   "input",
   "output",

@@ -1,4 +1,4 @@
-/** The layouts that were measured, one an adapter, in one small file. A file that cannot be used is no error: defaults do. */
+/** The layouts that were measured, one an adapter, in one small file. A file that cannot be used is not an error: defaults do. */
 import { dirname } from "node:path";
 import { z } from "zod";
 import denoConfig from "../../deno.json" with { type: "json" };
@@ -25,7 +25,7 @@ const fileSchema = z.object({ layouts: z.array(entrySchema) });
 
 type Entry = z.infer<typeof entrySchema>;
 
-/** What stands in the file about an adapter. */
+/** What is in the file about an adapter. */
 export interface CachedTuning {
   /** The measured layout; undefined where there is none of this adapter, operating system, Deno and agentrl. */
   readonly tuning: Tuning | undefined;
@@ -87,7 +87,7 @@ export function readTuning(path: string, adapter: string): CachedTuning {
 }
 
 /**
- * Keeps the layout of an adapter beside those of others; a broken file begins anew.
+ * Keeps the layout of an adapter beside those of others; a broken file starts over.
  *
  * @param path The file; its folder is made.
  * @param options.adapter The adapter's description.

@@ -8,7 +8,7 @@ const DECLARED = {
   out: { kind: "string", required: true, help: "folder of the run" },
   maxGradNorm: { kind: "number", min: 0, help: "norm clip" },
   set: { kind: "list", keys: ["lr", "klCoef"], help: "one configuration value" },
-  gate: { kind: "boolean", default: true, help: "begin although an invariant is violated" },
+  gate: { kind: "boolean", default: true, help: "start even if an invariant is violated" },
   ...COMMON_FLAGS,
 } as const satisfies Flags;
 
@@ -85,7 +85,7 @@ Deno.test("parseFlags() switches a flag off that is on by default, and help show
   const line = formatFlags(DECLARED).find((text) => text.includes("gate")) ?? "";
   assertEquals(
     line.trim().replace(/ +/g, " "),
-    "--no-gate begin although an invariant is violated",
+    "--no-gate start even if an invariant is violated",
   );
 });
 

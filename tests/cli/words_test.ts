@@ -37,7 +37,7 @@ Deno.test("mentionWords() writes a command for a shell, each value once and quot
   );
 });
 
-/** What libraries mention, as it stands in their sources. */
+/** What libraries mention, as it is in their sources. */
 function mentionsIn(kind: "setting" | "command"): Set<string> {
   const found = new Set<string>();
   const walk = (folder: URL) => {

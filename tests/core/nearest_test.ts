@@ -23,5 +23,5 @@ Deno.test("nearestName() keeps the first of two equally near names", () => {
 
 Deno.test("suggestName() lists the names when none is near", () => {
   assertEquals(suggestName("lrr", ["lr", "seed"]), 'did you mean "lr"?');
-  assertEquals(suggestName("zzzz", ["lr", "seed"]), "known are lr, seed");
+  assertEquals(suggestName("zzzz", ["lr", "seed"]), "choose one of lr, seed");
 });

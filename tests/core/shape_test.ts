@@ -11,7 +11,7 @@ Deno.test("requireSizes() says what the array holds and what its axes need", () 
   );
 });
 
-Deno.test("requireSizes() refuses axes that are no counts, also when their product fits", () => {
+Deno.test("requireSizes() refuses axes that are not counts, also when their product fits", () => {
   for (const N of [-1, 0.5, NaN]) {
     assertThrows(() => requireSizes("op", { x_N: [[], { N }] }), RangeError, `axes (N=${N})`);
   }

@@ -57,7 +57,7 @@ Deno.test("wilsonInterval() matches values worked out by hand", () => {
   assertAlmostEquals(all.low, 1 / 1.38416, 1e-12);
 });
 
-Deno.test("wilsonInterval() refuses counts that are no counts", () => {
+Deno.test("wilsonInterval() refuses counts that are not counts", () => {
   assertThrows(() => wilsonInterval(0, 0), RangeError, "0 trials");
   assertThrows(() => wilsonInterval(3, 2), RangeError, "3 successes in 2 trials");
   assertThrows(() => wilsonInterval(-1, 2), RangeError);

@@ -232,7 +232,7 @@ export const FAULTY_SHAPES: Readonly<Record<string, FaultyKind>> = {
     id: "ratio_not_one_at_start",
     class: "suspect",
   },
-  "old log-probs are computed anew": {
+  "old log-probs are computed afresh": {
     change: () => {},
     shape: { updates: 1 },
     writers: ["trl", "verl"],

@@ -96,7 +96,7 @@ const FAULTS: readonly (readonly [number[], string, Parameters<typeof toyTrainer
     },
   }],
   [[3], "π_old is off by 0.01", { inputs: (pad) => ({ oldLogp_BC: grid(() => -1.01, C + pad) }) }],
-  [[3], "π_old is no number", { inputs: (pad) => ({ oldLogp_BC: grid(() => NaN, C + pad) }) }],
+  [[3], "π_old is not a number", { inputs: (pad) => ({ oldLogp_BC: grid(() => NaN, C + pad) }) }],
   [[4, 11], "advantages are the rewards", { inputs: () => ({ advantage_B: REWARDS }) }],
   [[5], "the loss depends on padding", { inputs: (pad) => ({ loss: 0.25 + pad / 100 }) }],
   [[6], "accumulation halves an entry", {

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
 import { metricSeries } from "../../src/diagnose/metric_series.ts";
 
-Deno.test("metricSeries() takes any subset of the metrics and refuses what is no number", () => {
+Deno.test("metricSeries() takes any subset of the metrics and refuses what is not a number", () => {
   const take = (rows: readonly Readonly<Record<string, unknown>>[]) =>
     metricSeries(rows, { names: ["reward", "entropy"], source: "a.jsonl" });
   const { series, lastStep, rowCount } = take([

@@ -151,7 +151,7 @@ const NEAR_MISSES: Readonly<Record<string, NearMiss>> = {
     change: (row, at) => Math.abs(at - 0.5) < 0.004 && (row.gradNorm = NaN),
     never: ["non_finite"],
   },
-  "a gap of half of what wants a look": {
+  "a gap of half of what is worth a look": {
     shape: { gap: 0.05 },
     never: ["sampler_trainer_gap"],
   },

@@ -10,7 +10,7 @@ import {
   WRITERS,
 } from "./synthetic_runs.ts";
 
-/** A random shape in which nothing is wrong: entropy and lengths move far only where the reward does, too. */
+/** A random shape in which nothing is wrong: entropy and lengths move far only where the reward does as well. */
 function randomShape(seed: number, random: () => number): Shape & { readonly every: number } {
   const pick = <T>(choices: readonly T[]) => choices[Math.floor(random() * choices.length)]!;
   const from = 0.02 + 0.85 * random();

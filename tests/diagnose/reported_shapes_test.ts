@@ -144,7 +144,7 @@ Deno.test("NaN is told from the key that broke first, and what follows is not ac
   assertEquals(firstToAct(findings)?.id, "non_finite");
 });
 
-Deno.test("a metric that is scaled by the micro-batches is no fault of the training", () => {
+Deno.test("a metric that is scaled by the micro-batches is not a fault of the training", () => {
   const random = uniforms(8);
   const findings = judge(Array.from({ length: 60 }, (_, i) => {
     const entropy = 0.6 - 0.002 * i + 0.01 * random();

@@ -142,7 +142,7 @@ function counted(from: number): Row[] {
   }));
 }
 
-Deno.test("rows without steps are held against the start only where their epoch begins there", () => {
+Deno.test("rows without steps are compared with the start only where their epoch begins there", () => {
   const start = judge(counted(0.02), "row");
   assertEquals(classOf(start, "reference_is_not_start"), "suspect");
   assertEquals(find(start, "past_erased"), undefined);

@@ -24,7 +24,7 @@ const KEYS = {
   ArrowRight: { key: "ArrowRight", code: "ArrowRight", windowsVirtualKeyCode: 39 },
 } as const;
 
-/** A message of the browser: an answer, which bears the number of its question, or an event. */
+/** A message of the browser: an answer, which carries the number of its question, or an event. */
 interface Message {
   readonly id?: number;
   readonly result?: Readonly<Record<string, unknown>>;

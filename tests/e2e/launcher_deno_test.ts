@@ -1,4 +1,4 @@
-/** How the launcher finds Deno, brings it, and recovers: failed downloads, damaged files, folders that cannot be written. */
+/** How the launcher finds Deno, installs it, and recovers: failed downloads, damaged files, folders that cannot be written. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { type Checkout, GOOD_DENO, type Started, withCheckout } from "./checkout.ts";
 
@@ -45,7 +45,7 @@ function namesIn(folder: string): string[] {
   return Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
 }
 
-Deno.test("the launcher blames a download that failed, keeps nothing of it, and brings Deno at the next start", () =>
+Deno.test("the launcher blames a download that failed, keeps nothing of it, and installs Deno at the next start", () =>
   withCheckout(async (checkout) => {
     const { folder, addProgram, start } = checkout;
     // npm takes Deno's platform package for optional: where it cannot be downloaded, it says nothing and ends with 0.
@@ -68,9 +68,9 @@ Deno.test("the launcher says so when npm fails, and when what npm brought does n
     addProgram("npm", npm("exit 1"));
     assertSentence(await start(["--help"]), /npm could not install deno@2\.9\.6 from http:/);
     addProgram("npm", installing("not for this machine\n"));
-    assertSentence(await start(["--help"]), /the Deno that npm brought does not run on this/);
+    assertSentence(await start(["--help"]), /the Deno that npm installed does not run on this/);
     addProgram("npm", installing(GOOD_DENO.replace("2.9.6", "1.46.3")));
-    assertSentence(await start(["--help"]), /the Deno that npm brought does not run on this/);
+    assertSentence(await start(["--help"]), /the Deno that npm installed does not run on this/);
   }));
 
 const realDeno = Deno.readFileSync(Deno.execPath()).subarray(0, 2_000_000);
@@ -92,11 +92,11 @@ for (const [what, content] of Object.entries(DAMAGED)) {
       checkout.addProgram("npm", installing(GOOD_DENO));
       const started = await checkout.start(["--help"]);
       assertStarted(started);
-      assertMatch(started.stderr, /^agentrl: bringing Deno 2\.9\.6 [^\n]*\nnpm ran\n$/);
+      assertMatch(started.stderr, /^agentrl: installing Deno 2\.9\.6 [^\n]*\nnpm ran\n$/);
       assertEquals((await checkout.start(["--help"])).stderr, "");
     }));
 
-  Deno.test(`the launcher passes over a Deno in the PATH that ${what}`, () =>
+  Deno.test(`the launcher skips a Deno in the PATH that ${what}`, () =>
     withCheckout(async (checkout) => {
       const { folder, addProgram, start } = checkout;
       const path = placeDeno(checkout, GOOD_DENO);
@@ -137,7 +137,7 @@ Deno.test("the launcher asks a Deno once, and again when its file has changed", 
     assertEquals(Deno.readTextFileSync(asked), "x\nx\nx\n");
   }));
 
-Deno.test("the launcher brings Deno for starts at the same time, and keeps one", () =>
+Deno.test("the launcher installs Deno for starts at the same time, and keeps one", () =>
   withCheckout(async ({ folder, addProgram, start }) => {
     addProgram("npm", `${installing(GOOD_DENO)}sleep 0.$(($$ % 5))\n`);
     const all = await Promise.all(Array.from({ length: 8 }, () => start(["--help"])));
@@ -172,7 +172,8 @@ Deno.test("the launcher says in one sentence that there is no place for a Deno",
     addProgram("npm", installing(GOOD_DENO));
     Deno.chmodSync(`${folder}/repository`, 0o555);
     Deno.chmodSync(`${folder}/home`, 0o555);
-    const sentence = /^agentrl: Deno 2\.9 [^\n]* cannot be written to keep one: install [^\n]*\n$/;
+    const sentence =
+      /^agentrl: Deno 2\.9 [^\n]* is not writable, so none can be kept there: install [^\n]*\n$/;
     const none = await start(["--help"], { asOther: true });
     assertSentence(none, sentence);
     assertStringIncludes(none.stderr, `${folder}/home/.cache/agentrl`);

@@ -73,7 +73,7 @@ Deno.test("agentrl help explains a command as its own --help does, and those of 
 Deno.test("agentrl ends with exit code 2 and one sentence when the command or a flag is unknown", async () => {
   const cases: readonly (readonly [readonly string[], string])[] = [
     [["inof"], 'agentrl: unknown command "inof": did you mean "info"?\n'],
-    [["toString"], 'agentrl: unknown command "toString": known are triage'],
+    [["toString"], 'agentrl: unknown command "toString": choose one of triage'],
     [["--json"], 'agentrl: unknown flag before the command "--json"'],
     [["info", "--jsno"], 'agentrl info: unknown flag --jsno: did you mean "--json"?\n'],
     [["info", "--seed", "x"], "agentrl info: --seed must be an integer from 0 to"],
@@ -223,7 +223,7 @@ Deno.test("agentrl says what to install when neither Deno nor npm is there", asy
     assertEquals(code, 1);
     assertMatch(
       stderr,
-      /^agentrl: Deno 2\.9 or a later 2\.x is not here, nor npm to bring it: install [^\n]*\n$/,
+      /^agentrl: Deno 2\.9 or a later 2\.x is not installed, and neither is npm to install it: install [^\n]*\n$/,
     );
   } finally {
     await Deno.remove(folder, { recursive: true });

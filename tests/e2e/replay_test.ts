@@ -33,7 +33,7 @@ Deno.test("replay reproduces a step of a run, and shows the step with one stage 
     });
   }));
 
-Deno.test("replay refuses what is no run, no step and no stage", async () => {
+Deno.test("replay refuses what is not a run, no step and no stage", async () => {
   assertRefused(await agentrl(["replay", "nowhere", "--step", "0"]), {
     code: 2,
     sentence: /nowhere\/config\.json/,
@@ -41,6 +41,6 @@ Deno.test("replay refuses what is no run, no step and no stage", async () => {
   assertRefused(await agentrl(["replay", "nowhere"]), { code: 2, sentence: /--step is required/ });
   assertRefused(await agentrl(["replay", "nowhere", "--step", "0", "--replace", "mask=healthy"]), {
     code: 2,
-    sentence: /"mask" is no stage/,
+    sentence: /"mask" is not a stage/,
   });
 });

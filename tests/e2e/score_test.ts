@@ -171,7 +171,7 @@ Deno.test("agentrl score refuses bad batches and checkpoints with one sentence a
     [
       "an owner that is none",
       (f) => ({ batch: copy(f, "batch", setEntry("owner", T, 4)) }),
-      /the owner at episode 1, position 0 is 4, allowed are 0 pad/,
+      /the owner at episode 1, position 0 is 4, allowed values are 0 pad/,
     ],
     [
       "an advantage that is not finite",

@@ -45,7 +45,7 @@ Deno.test("agentrl names a full disk behind stdout and ends with 4, also with --
       assertMatch(stderr, /^agentrl[ a-z]*: Cannot print the result: the disk is full[^\n]*\n$/);
     }
     const { stdout } = await shell(`"$agentrl" metrics | head -1; echo \${PIPESTATUS[0]}`, folder);
-    assertStringIncludes(stdout, "\n0\n", "a reader that has seen enough is no failure");
+    assertStringIncludes(stdout, "\n0\n", "a reader that has seen enough is not a failure");
   }));
 
 Deno.test("agentrl writes nothing that a terminal obeys, whatever its input holds", () =>

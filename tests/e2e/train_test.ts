@@ -17,7 +17,7 @@ const STEPS = 8;
 /** The small run of tests/run/small_run.ts on the command line. */
 function smallArguments(path: string, base = golden("model.safetensors")): string[] {
   const sets = SMALL_SETS.flatMap((set) => ["--set", set]);
-  // The golden agent is no subject of the gate here.
+  // The golden agent is not a subject of the gate here.
   return ["train", "--steps", `${STEPS}`, "--base", base, "--out", path, "--no-gate", ...sets];
 }
 

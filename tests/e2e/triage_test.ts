@@ -118,7 +118,7 @@ Deno.test("triage reads a foreign log: its source, the one thing to do first, fi
       jsonl(foreignRows(40, () => ({ "completions/clipped_ratio": 0.91 }))),
     );
     const cut = await agentrl(["triage", path]);
-    assertEquals(cut.code, 0, "a suspect alone is no failure");
+    assertEquals(cut.code, 0, "a suspect alone is not a failure");
     const lines = cut.stdout.split("\n");
     assertStringIncludes(lines[0]!, "jsonl, TRL");
     assertStringIncludes(

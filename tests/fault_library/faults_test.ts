@@ -18,7 +18,7 @@ Deno.test("the library holds at least 90 faults of every kind, with names of the
   assertEquals(new Set(PLANTED.map(({ kind }) => kind)), new Set(FAULT_KINDS));
 });
 
-Deno.test("each fault stands in the half that its name says", () => {
+Deno.test("each fault is in the half that its name says", () => {
   for (const { name } of DEVELOPMENT) assertEquals(halfOf(name), "development", name);
   for (const { name } of HELD_OUT) assertEquals(halfOf(name), "held-out", name);
 });

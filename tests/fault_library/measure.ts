@@ -90,7 +90,7 @@ export async function measureRun(
 const VERDICTS = ["checks.json", "later_checks.jsonl"] as const;
 
 /**
- * Judges a run that was made before by the checks of this version: makes its first steps again and puts their verdicts in the
+ * Judges a run that was made before by the checks of this version: makes its first steps again and puts their verdicts in
  * place of the old ones. A check changes no bit of a run, so that its metrics and its agent stay.
  *
  * @param path Its folder.
@@ -129,7 +129,7 @@ function laterViolations(path: string): Violation[] {
     .map(({ step, id }) => ({ step: Number(step), id: Number(id) }));
 }
 
-/** What is known of a run that was made; undefined where it was not. Triage is asked anew. */
+/** What is known of a run that was made; undefined where it was not. Triage is asked afresh. */
 export function observeRun(path: string, seed: number): Observation | undefined {
   if (!exists(measuredPath(path))) return undefined;
   const { ended, passRate }: Measured = JSON.parse(Deno.readTextFileSync(measuredPath(path)));

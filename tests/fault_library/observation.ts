@@ -78,7 +78,7 @@ export function caughtOf({ begins }: Pick<FaultRuns, "begins">, run: Observation
 
 /** True where the agent became worse than any of the right trainer. */
 export function isHarmful({ healthyLow }: Pick<FaultRuns, "healthyLow">, run: Observation) {
-  return !(run.passRate >= healthyLow); // No agent at all is harm, too.
+  return !(run.passRate >= healthyLow); // No agent at all is harm as well.
 }
 
 /** How triage's answer stands to the fault. */

@@ -57,7 +57,7 @@ const BEGIN = "<!-- measured -->";
 const END = "<!-- end of measured -->";
 
 /**
- * A page with other results in the place of those that it has.
+ * A page with other results in place of those that it has.
  *
  * @throws {Error} When the page does not say where they stand.
  */

@@ -36,7 +36,7 @@ Deno.test("recordingReasons() selects a metric above a multiple of its running m
   const config = { recordEvery: 0, recordSpikeFactor: 3 };
   const reasons = (values: Partial<MetricsRow>, history = CALM) =>
     recordingReasons(row(4, values), { history, config });
-  assertEquals(reasons({ grad_norm: 3 }), [], "exactly three times is no excess");
+  assertEquals(reasons({ grad_norm: 3 }), [], "exactly three times is not an excess");
   assertEquals(reasons({ grad_norm: 3.01 }), [
     "grad_norm 3.01 exceeds 3 times its running median 1",
   ]);
@@ -65,7 +65,7 @@ Deno.test("parseReplacement() reads STAGE=FAULT and refuses what is none", () =>
   assertEquals(parseReplacement("split=healthy"), { stage: "split", fault: "healthy" });
   const refused: readonly (readonly [string, string])[] = [
     ["lossmask=mask_shift", 'did you mean "lossMask"?'],
-    ["lossMask", '"" is no fault'],
+    ["lossMask", '"" is not a fault'],
     ["lossMask=mask_shif", 'did you mean "mask_shift"?'],
     ["advantages=mask_shift", "mask_shift changes lossMask"],
     ["advantages=lr_high", "leaves every stage as it is"],

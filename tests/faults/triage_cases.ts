@@ -16,7 +16,7 @@ export const KNOWLEDGE = tinyAgentKnowledge();
 /** A healthy run; its seed is one of the reference's. */
 export const HEALTHY: readonly Row[] = HEALTHY_REFERENCE_FILE.seeds[1]!.rows;
 
-/** The healthy run with some metrics made anew from their value and step; what is rewarded still is what passes. */
+/** The healthy run with some metrics made afresh from their value and step; what is rewarded still is what passes. */
 export function altered(
   changes: Readonly<Record<string, (value: number, step: number) => number>>,
 ) {

@@ -41,15 +41,17 @@ Deno.test("writeFileAtomic() says what stands in the way when the folder is miss
     assertEquals(names(folder), ["file", "folder"]);
   }));
 
-Deno.test("asUserError() keeps errors that are no answer of the file system", () => {
+Deno.test("asUserError() keeps errors that do not come from the file system", () => {
   const refused = asUserError(new Deno.errors.PermissionDenied("os"), "Cannot write x");
-  assert(refused instanceof UserError && refused.message.startsWith("Cannot write x: this user"));
+  assert(
+    refused instanceof UserError && refused.message.startsWith("Cannot write x: permission denied"),
+  );
   const noSpace = Object.assign(new Error("No space left on device (os error 28)"), {
     code: "ENOSPC",
   });
   const full = asUserError(noSpace, "Cannot write x");
   assert(full instanceof UserError && full.message.includes("the disk is full"));
-  assertEquals(full.exitCode, 4, "a full disk is no bad input");
+  assertEquals(full.exitCode, 4, "a full disk is not bad input");
   const odd = asUserError(new Error("Something else (os error 99)"), "Cannot write x");
   assert(odd instanceof UserError && odd.message.includes("Something else"));
   const mistake = new TypeError("x is undefined");

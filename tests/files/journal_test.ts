@@ -90,7 +90,7 @@ Deno.test("journalRows() gives the same rows and places at every boundary of its
     }
   }));
 
-Deno.test("readJournal() refuses what is no journal before it reads it", () =>
+Deno.test("readJournal() refuses what is not a journal before it reads it", () =>
   withFolder((folder) => {
     const sparse = `${folder}/sparse.jsonl`;
     Deno.writeTextFileSync(sparse, "");

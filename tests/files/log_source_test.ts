@@ -1,4 +1,4 @@
-/** Logs on disk: which file of a folder is read, gzip, standard input, and what is no log. */
+/** Logs on disk: which file of a folder is read, gzip, standard input, and what is not a log. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
 import { openLog } from "../../src/files/log_input.ts";

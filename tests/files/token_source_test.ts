@@ -27,7 +27,7 @@ function writeFiles(folder: string, files: Readonly<Record<string, string | Uint
   }
 }
 
-/** Step, rank and row of each sequence, and what was passed over. */
+/** Step, rank and row of each sequence, and what was skipped. */
 async function readAll(batch: TokenBatch) {
   const rows: unknown[] = [];
   for await (const { step, rank, row } of batch.sequences()) rows.push([step, rank, row]);
@@ -98,7 +98,7 @@ Deno.test("readTokens() unpacks gzip, tells its progress, and says where a damag
     );
   }));
 
-Deno.test("readTokens() refuses in one sentence what is no dump", () =>
+Deno.test("readTokens() refuses in one sentence what is not a dump", () =>
   withFolder(async (folder) => {
     writeFiles(folder, { "a.txt": "hello", "empty.jsonl": "", "rank_0.jsonl": "{}\n", "x/y": "" });
     const refused: readonly (readonly [string, string])[] = [

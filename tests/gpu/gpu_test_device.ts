@@ -26,7 +26,7 @@ export function testGpu(operandMemory: OperandMemory = "texture"): Promise<Gpu> 
   return opened;
 }
 
-/** A test that needs a GPU. The shared device outlives it, so that what it opens is no leak. */
+/** A test that needs a GPU. The shared device outlives it, so that what it opens is not a leak. */
 export function gpuTest(name: string, fn: () => Promise<void>): void {
   Deno.test({ name, fn, sanitizeOps: false, sanitizeResources: false });
 }

@@ -40,7 +40,7 @@ for (var k = 0u; k < width4(); k++) { // unrolled if WIDTH4 == 3
   assertEquals(copies(4).map(([, k]) => k), ["k", "k"]);
 });
 
-Deno.test("unrollLoops() refuses a bound that is no constant and a loop that never closes", () => {
+Deno.test("unrollLoops() refuses a bound that is not a constant and a loop that never closes", () => {
   const loop = (bound: string, end: string) =>
     `for (var k = 0u; k < ${bound}; k++) { // unrolled\n  sum += x[k];\n${end}`;
   assertThrows(() => unrollLoops(loop("width4", "}")), SyntaxError, "width4");

@@ -27,7 +27,7 @@ Deno.test("encode() refuses a word that is not in the vocabulary, also an inheri
   assertThrows(() => encode("toString"), SyntaxError, "toString");
 });
 
-Deno.test("decode() refuses an id that is no token", () => {
+Deno.test("decode() refuses an id that is not a token", () => {
   assertThrows(() => decode([3, 60]), RangeError, "Cannot decode token 60");
 });
 

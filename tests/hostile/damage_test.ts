@@ -1,4 +1,4 @@
-/** Tests of a run's folder with something damaged, lost or in the wrong place: it is done again or refused, and never believed. */
+/** Tests of a run's folder with something damaged, lost or in the wrong place: it is redone or refused, and never believed. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
 import { readTensorFile, writeTensorFile } from "../../src/files/tensor_file.ts";
@@ -67,7 +67,7 @@ const REFUSED: readonly (readonly [string, (path: string) => void, RegExp])[] = 
   [
     "no checkpoint",
     (path) => Deno.removeSync(`${path}/checkpoints`, { recursive: true }),
-    /has rows of metrics or episodes but no checkpoint to go on from/,
+    /has rows of metrics or episodes but no checkpoint to continue from/,
   ],
   [
     "a flipped bit in the latest checkpoint",
@@ -85,7 +85,7 @@ const REFUSED: readonly (readonly [string, (path: string) => void, RegExp])[] = 
       editMetadata(checkpointPath(path, STEPS), ({ state }) => ({
         state: JSON.stringify({ ...JSON.parse(state), step: 9 }),
       })),
-    /its place says step 5, its metadata step 5 and its state step 9/,
+    /its path says step 5, its metadata step 5 and its state step 9/,
   ],
   [
     "an earlier step in the state",
@@ -109,9 +109,9 @@ const REFUSED: readonly (readonly [string, (path: string) => void, RegExp])[] = 
     /its model has other sizes than/,
   ],
   [
-    "a checkpoint in the place of another",
+    "a checkpoint in place of another",
     (path) => Deno.copyFileSync(checkpointPath(path, 2), checkpointPath(path, STEPS)),
-    /its place says step 5, its metadata step 2/,
+    /its path says step 5, its metadata step 2/,
   ],
   [
     "another base agent",
@@ -128,12 +128,12 @@ const REFUSED: readonly (readonly [string, (path: string) => void, RegExp])[] = 
       editLines(runPaths(path).metrics, (l) => l.slice(2));
       Deno.removeSync(checkpointPath(path, 0));
     },
-    /lacks step 0 .* no checkpoint is left from which that step could be done again/,
+    /lacks step 0 .* no checkpoint is left from which that step could be redone/,
   ],
 ];
 
 gpuTest(
-  "a damaged run is done again or refused, and never believed",
+  "a damaged run is redone or refused, and never believed",
   () =>
     withFolder(async (folder) => {
       const commands = new Commands(await testGpu());
@@ -183,6 +183,6 @@ gpuTest(
       const onRemark = (sentence: string) => remarks.push(sentence);
       const { steps } = await resumeRun(commands, { path, steps: 3, onRemark });
       assertEquals([steps, remarks.length], [3, 1]);
-      assertMatch(remarks[0], /step-2\.safetensors bears no SHA-256, so it is unverified/);
+      assertMatch(remarks[0], /step-2\.safetensors carries no SHA-256, so it is unverified/);
     }),
 );

@@ -1,4 +1,4 @@
-/** Tests of commands whose paths lead to what is no input, or to an input: refused before it is read, and never replaced. */
+/** Tests of commands whose paths lead to what is not an input, or to an input: refused before it is read, and never replaced. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { isLink, namesIn } from "../../src/files/paths.ts";
 import { writeSettings } from "../../src/run/run_settings.ts";
@@ -112,7 +112,7 @@ Deno.test("no command writes its result over what it reads, whatever the path is
     const page = await agentrl(["report", run, "--out", `${run}/page.html`]);
     assertEquals(page.code, 0, page.stderr);
     const again = await agentrl(["report", run, "--out", `${run}/page.html`]);
-    assertEquals(again.code, 0, "an earlier report is no input");
+    assertEquals(again.code, 0, "an earlier report is not an input");
   }));
 
 Deno.test("agentrl train removes nothing but what its own killed writers left, and enters no link", () =>

@@ -1,5 +1,5 @@
 /**
- * Hands mutated inputs to every parser: each must return or refuse with a UserError of one line, and what bears a SHA-256 must be
+ * Hands mutated inputs to every parser: each must return or refuse with a UserError of one line, and what carries a SHA-256 must be
  * refused or be what was written. Usage: deno task fuzz [--inputs=N] [--seed=N]
  */
 import { UserError } from "../../src/core/errors.ts";

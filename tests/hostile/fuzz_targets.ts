@@ -49,7 +49,7 @@ const SMALL_MODEL: ModelConfig = {
   layerCount: 1,
 };
 
-/** A checkpoint as bytes; it bears no SHA-256, so that what is changed in it is judged by its content. */
+/** A checkpoint as bytes; it carries no SHA-256, so that what is changed in it is judged by its content. */
 function smallCheckpoint(): Uint8Array<ArrayBuffer> {
   const { parameterCount } = parameterLayout(SMALL_MODEL);
   const weights_W = Float32Array.from({ length: parameterCount }, (_, w) => w / 8);
@@ -132,7 +132,7 @@ export function makeTargets(folder: string): Target[] {
       },
     },
     {
-      name: "tensor files that bear a SHA-256",
+      name: "tensor files that carry a SHA-256",
       weight: 20,
       seed: Deno.readFileSync(`${folder}/small`),
       read: (bytes) => {
@@ -172,7 +172,7 @@ export function makeTargets(folder: string): Target[] {
       read: (bytes) => {
         Deno.writeFileSync(paths.metrics, bytes);
         const point = findResumePoint(paths, config);
-        if (point === undefined) return "the run begins anew beside its checkpoints";
+        if (point === undefined) return "the run starts over beside its checkpoints";
         // What stays must be the rows of exactly the steps before the checkpoint.
         const kept = decode(bytes.subarray(0, point.metricsBytes)).split("\n").filter(Boolean);
         const isWhole = kept.length === point.step && kept.every((line, step) => {

@@ -48,7 +48,7 @@ function inputs({ rowCount: N, width: D, vocabSize: V, offset = 0 }: LogprobCase
     weight_VD: w.subarray(OFFSET, OFFSET + V * D),
     bias_V,
     h_ND: randomF32(N * D, { seed: 1 }).map((h, i) => h * (1 + Math.floor(i / D) % 3)),
-    // The first and the last token of the vocabulary are targets, too.
+    // The first and the last token of the vocabulary are targets as well.
     target_N: Uint32Array.from({ length: N }, (_, n) => n === 0 ? V - 1 : (n * n * 17) % V),
     dlogp_N: randomF32(N, { seed: 3 }),
     dentropy_N: randomF32(N, { seed: 4 }),

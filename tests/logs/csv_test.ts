@@ -6,7 +6,7 @@ import { allPoints, readFiles } from "./read_text.ts";
 
 const head = (text: string) => new TextEncoder().encode(text);
 
-Deno.test("csv reads quotes, empty cells, numbers that are not finite, and cells that are no numbers", async () => {
+Deno.test("csv reads quotes, empty cells, numbers that are not finite, and cells that are not numbers", async () => {
   const text = [
     '"step",loss,"a ""b"", c",note,kl',
     '1,0.5,1e-3,"two',
@@ -23,7 +23,7 @@ Deno.test("csv reads quotes, empty cells, numbers that are not finite, and cells
   });
   assertEquals(Array.from(log.rows.lines), [2, 4, 6]);
   assertEquals(log.source.ignored, [
-    { what: "cells that are no numbers", count: 2, example: 'note: two\nlines, and a "quote"' },
+    { what: "cells that are not numbers", count: 2, example: 'note: two\nlines, and a "quote"' },
   ]);
 });
 

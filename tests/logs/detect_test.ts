@@ -26,7 +26,7 @@ Deno.test("a console log is found behind more start-up messages than the head ho
   }
 });
 
-Deno.test("what is no log ends in one sentence that says what was seen", async () => {
+Deno.test("what is not a log ends in one sentence that says what was seen", async () => {
   const cases: readonly (readonly [string | Uint8Array, string])[] = [
     ["", "empty"],
     [Uint8Array.of(0x1f, 0x8b, 8, 0), "a gzip file"],

@@ -61,12 +61,12 @@ Deno.test("markdown joins tables that continue each other, and takes the last ru
     table("step | reward", ["3 | 0.3"]),
   );
   assertEquals(allPoints(continued), { reward: [[1, 0.1], [2, 0.2], [3, 0.3]] });
-  const anew = await read(
+  const afresh = await read(
     table("step | reward", ["1 | 0.1", "2 | 0.2"]),
     table("step | reward", ["1 | 0.3", "2 | 0.4"]),
   );
-  assertEquals(allPoints(anew), { reward: [[1, 0.3], [2, 0.4]] });
-  assertEquals(anew.source.ignored.map(({ what, count }) => [what, count]), [[
+  assertEquals(allPoints(afresh), { reward: [[1, 0.3], [2, 0.4]] });
+  assertEquals(afresh.source.ignored.map(({ what, count }) => [what, count]), [[
     "tables of another run",
     1,
   ]]);

@@ -1,4 +1,4 @@
-/** Logs as they stand in issues and READMEs: fragments with cut ends, lines that a paste has broken, dicts that were shortened. */
+/** Logs as they are in issues and READMEs: fragments with cut ends, lines that a paste has broken, dicts that were shortened. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
 import { ignoredOf, points, readText } from "./read_text.ts";
@@ -13,7 +13,7 @@ Deno.test("console of the Trainer: the last dict gives its whole fields where th
   assertEquals(ignoredOf(log), { "a dict that the end of the file cuts off": 1 });
 });
 
-Deno.test("console of the Trainer: a cut dict is passed over where rows tell their steps", async () => {
+Deno.test("console of the Trainer: a cut dict is skipped where rows tell their steps", async () => {
   const log = await readText(
     "{'loss': 0.5, 'reward': 0.25, 'global_step/max_steps': '10/90'}\n{'loss': 0.25, 'reward': 0.5, ",
   );
@@ -86,7 +86,7 @@ Deno.test("console of verl: a paste may break a line in a key and in a number", 
   assertEquals(ignoredOf(log), {});
 });
 
-Deno.test("console of verl: another program's line is no rest of a field", async () => {
+Deno.test("console of verl: another program's line is not a rest of a field", async () => {
   const log = await readText(
     "(main_task pid=9) step:3 - actor/entropy:0.25 - critic/score/mean:0.5\n7 workers - ready:1\n/data - x:2\n",
   );
@@ -136,7 +136,7 @@ Deno.test("a notebook that was exported to Markdown or HTML has its table of ste
   }
 });
 
-Deno.test("an HTML table that is cut off gives its whole rows, and a page without one is no log", async () => {
+Deno.test("an HTML table that is cut off gives its whole rows, and a page without one is not a log", async () => {
   for (let length = HTML_TABLE.indexOf("<td>20"); length < HTML_TABLE.length; length++) {
     const log = await readText(HTML_TABLE.slice(0, length));
     const own = points(log, "rewards/tests_pass/mean");

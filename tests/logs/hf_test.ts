@@ -89,7 +89,7 @@ Deno.test("console of ms-swift: dicts that tell their step", async () => {
   assertEquals(log.settings, { plannedSteps: 3766 });
 });
 
-Deno.test("trainer_state.json: shares of steps and -1 are no settings", async () => {
+Deno.test("trainer_state.json: shares of steps and -1 are not settings", async () => {
   const log = await readText('{"log_history":[],"logging_steps":0.05,"max_steps":-1}');
   assertEquals([log.settings, log.rows.count], [{}, 0]);
 });
@@ -157,7 +157,7 @@ Deno.test("console: a row whose bar was not drawn follows at the distance of the
   assertEquals([...log.rows.steps], [5, 10, 15, 20, 10]);
 });
 
-Deno.test("console: a bar that is drawn again after a row is no step of the next", async () => {
+Deno.test("console: a bar that is drawn again after a row is not a step of the next", async () => {
   const bar = (step: number) => `\r ${step}%|█ | ${step}/100 [00:15<00:46,  1.5s/it]`;
   const row = (loss: number) => `\r      \r{'loss': ${loss}, 'epoch': 1.0}\n`;
   const log = await readText(
@@ -177,7 +177,7 @@ Deno.test("console: an evaluation right after the first row stays at its step", 
   assertEquals(points(log, "eval_loss"), [[4, 0.5]]);
 });
 
-Deno.test("console: dicts of other programs are no rows", async () => {
+Deno.test("console: dicts of other programs are not rows", async () => {
   const log = await readText(
     `{'loss': 1.5, 'epoch': 0.1, 'step': 3}
 config = {'model': 'a', 'reward': {'scale': 2}, 'lr': 0.1}

@@ -10,7 +10,7 @@ import {
   WANDB_TEXT,
 } from "./text_fixtures.ts";
 
-Deno.test("prime-rl: rows of a step are merged, and an orchestrator that lags is no restart", async () => {
+Deno.test("prime-rl: rows of a step are merged, and an orchestrator that lags is not a restart", async () => {
   const log = await readText(PRIME_JSONL_TEXT);
   assertEquals(allPoints(log), {
     time: [[0, 1700000011.5], [1, 1700000012.5]],
@@ -67,7 +67,7 @@ Deno.test("W&B: _step counts where nothing better is there; slime's two counts a
   assertEquals(points(slime, "eval/aime"), [[1, 0.125]]);
 });
 
-Deno.test("any JSONL: nested numbers, and what is passed over is counted", async () => {
+Deno.test("any JSONL: nested numbers, and what is skipped is counted", async () => {
   const log = await readText(JSONL_TEXT);
   assertEquals(allPoints(log), {
     "stats/reward": [[1, 0.25], [2, 0.375]],
@@ -119,7 +119,7 @@ Deno.test("a form is known by its first row, even where that is longer than the 
   assertEquals(points(log, "actor/metric_8999"), [[1, 8999], [2, 8999]]);
 });
 
-Deno.test("any JSONL: rows of completions are no metrics", async () => {
+Deno.test("any JSONL: rows of completions are not metrics", async () => {
   const dumps = [
     '{"step":1,"input":"a","output":"b","score":0.5}\n',
     '{"iteration":2,"traj_idx":0,"total_reward":0.5}\n{"iteration":2,"traj_idx":1,"total_reward":0.25}\n{"iteration":2,"traj_idx":2,"total_reward":0.75}\n',

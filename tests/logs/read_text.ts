@@ -78,7 +78,7 @@ export function allPoints(log: RunLog): Record<string, (readonly [number, number
   return Object.fromEntries([...log.columns.keys()].map((key) => [key, points(log, key)]));
 }
 
-/** What was passed over, by kind. */
+/** What was skipped, by kind. */
 export function ignoredOf(log: RunLog): Record<string, number> {
   return Object.fromEntries(log.source.ignored.map(({ what, count }) => [what, count]));
 }

@@ -88,7 +88,7 @@ Deno.test("add() keeps axes apart: rows, seams and series", () => {
   ]);
 });
 
-Deno.test("add() keeps what is not finite, tells null from NaN, and refuses a step that is no number", () => {
+Deno.test("add() keeps what is not finite, tells null from NaN, and refuses a step that is not a number", () => {
   const builder = new RunLogBuilder();
   builder.add(1, { line: 1 }, [["x", null], ["__proto__", 5]]);
   builder.add(2, { line: 2 }, [["x", NaN]]);

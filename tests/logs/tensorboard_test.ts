@@ -91,7 +91,7 @@ Deno.test("tensorboard reads tensors of one float or double, and passes over eve
     e: [[1, f32(0.3)]],
   });
   assertEquals(log.source.ignored, [
-    { what: "values that are no scalars (text, histograms, …)", count: 4, example: "text" },
+    { what: "values that are not scalars (text, histograms, …)", count: 4, example: "text" },
   ]);
 });
 
@@ -168,7 +168,7 @@ Deno.test("tensorboard refuses lengths and numbers that nothing holds", async ()
   assertEquals((await readFiles(TENSORBOARD, [negative])).rows.count, 0);
 });
 
-Deno.test("tensorboard passes over an event of more than 16 MiB without keeping it", async () => {
+Deno.test("tensorboard skips an event of more than 16 MiB without keeping it", async () => {
   const imageBytes = 17 * 2 ** 20;
   const length = littleEndian(imageBytes, 8);
   const before = bytesOf(

@@ -137,7 +137,7 @@ def of_trl(folder):
         reward_weights = torch.tensor([1.0, 2.0])
         _logs = {
             "rewards": {
-                # What was logged before this batch stands in front.
+                # What was logged before this batch is in front.
                 "tests": [9.0] + [sample["reward"] for sample in SAMPLES],
                 "style": [9.0, 0.0, float("nan"), 0.0, 0.0],
             }

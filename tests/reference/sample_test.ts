@@ -16,7 +16,7 @@ Deno.test("sampleToken() inverts the cumulative distribution", () => {
 Deno.test("sampleToken() never draws a token of probability 0, at either end of the uniforms", () => {
   for (const uniform of [0, 0.5, ALMOST_ONE]) {
     assert(sampleToken([-Infinity, 1, -Infinity], { temperature: 1, uniform }) === 1);
-    // exp(−800) is 0 in float64: a finite logit can have probability 0, too.
+    // exp(−800) is 0 in float64: a finite logit can have probability 0 as well.
     assert(sampleToken([-800, 0, -800], { temperature: 1, uniform }) === 1);
   }
 });

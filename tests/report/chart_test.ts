@@ -21,9 +21,9 @@ Deno.test("yScale() is logarithmic when values span two decades, with zeros a de
   assertEquals(yScale(curve(0, 0.02, 30)), scale(true, true, -3));
   assertEquals(yScale(curve(-1, 0.02, 30)), scale(false, false, null));
   assertEquals(yScale(curve(0, 0, NaN)), scale(false, false, null));
-  // Readers may ask for it where it is not drawn at first; zeros have their place then, too.
+  // Readers may ask for it where it is not drawn at first; zeros have their place then as well.
   assertEquals(yScale(curve(0, 0.02)), scale(false, true, -3));
-  // A band counts, too.
+  // A band counts as well.
   const bands = [{ name: "range", points: [[0, 0.001, 1]] }] as const;
   assertEquals(yScale({ ...curve(1, 2), bands }).log, true);
 });

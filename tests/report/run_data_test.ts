@@ -17,7 +17,7 @@ Deno.test("readRun() reads a whole run", async () => {
   });
 });
 
-Deno.test("readRun() reads another program's JSONL: no steps, null for NaN, texts passed over", async () => {
+Deno.test("readRun() reads another program's JSONL: no steps, null for NaN, texts skipped", async () => {
   await withFolder((folder) => {
     const file = `${folder}/theirs.jsonl`;
     Deno.writeTextFileSync(file, `{"loss": 1, "note": "a"}\n{"loss": null}\n{"lo`);

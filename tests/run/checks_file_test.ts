@@ -16,7 +16,7 @@ const RESULT: CheckResult = {
   reason: "largest difference",
 };
 
-Deno.test("readChecks() gives what writeChecks() wrote, a value that is no number as null", () =>
+Deno.test("readChecks() gives what writeChecks() wrote, a value that is not a number as null", () =>
   withFolder((folder) => {
     const path = `${folder}/checks.json`;
     const apart: CheckResult = {
@@ -33,7 +33,7 @@ Deno.test("readChecks() gives what writeChecks() wrote, a value that is no numbe
     assertEquals(key, "bound_reason");
   }));
 
-Deno.test("readChecks() names the key of what is no verdict", () =>
+Deno.test("readChecks() names the key of what is not a verdict", () =>
   withFolder((folder) => {
     const path = `${folder}/checks.json`;
     Deno.writeTextFileSync(path, JSON.stringify({ checks: [{ ...RESULT, verdict: "fine" }] }));

@@ -66,7 +66,7 @@ gpuTest(
       const commands = await openCommands();
       const run = `${path}/run`;
       await startRun(commands, { path: run, settings: late(6) });
-      // Step 3 is recorded; step 5 is done again from the checkpoint of step 4.
+      // Step 3 is recorded; step 5 is redone from the checkpoint of step 4.
       for (const step of [3, 5]) {
         const same = await replayRun(commands, {
           path: run,

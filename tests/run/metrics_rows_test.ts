@@ -14,7 +14,7 @@ Deno.test("asMetricsRow() gives the metrics as they were, and NaN for what was n
   assertEquals(Object.keys(row), Object.keys(ROW));
 });
 
-Deno.test("readMetricsRows() names the row and the key of what is no row of ours", () =>
+Deno.test("readMetricsRows() names the row and the key of what is not a row of ours", () =>
   withFolder((folder) => {
     const path = `${folder}/metrics.jsonl`;
     const { reward: _, ...without } = ROW;

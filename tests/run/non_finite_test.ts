@@ -57,7 +57,7 @@ gpuTest(
 
       const batch = readBatchFile(`${folder}/steps/1/batch.safetensors`, model);
       assertEquals(batch.ids_B, report.batch.trajectories.map(({ ids }) => Int32Array.from(ids)));
-      assertEquals(batch.advantages_B, undefined, "1e39 is no f32");
+      assertEquals(batch.advantages_B, undefined, "1e39 is not an f32");
       assertEquals(batch.sampleLogp_BC, report.batch.sampleLogp_BC);
       assert(batch.actionMask_BC.some((weight) => weight > 0));
       assertEquals(readCheckpoint(`${folder}/steps/1/weights.safetensors`).weights_W, before_W);

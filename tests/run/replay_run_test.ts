@@ -1,4 +1,4 @@
-/** Tests of src/run/replay_run.ts and step_record.ts: a step done again has the bits of the run, and one changed stage shows. */
+/** Tests of src/run/replay_run.ts and step_record.ts: a step redone has the bits of the run, and one changed stage shows. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
 import { Commands } from "../../src/gpu/commands.ts";
@@ -80,7 +80,7 @@ gpuTest(
         replacement: { stage: "sample", fault: "sampler_temp" },
       });
       assertEquals(cool.replay.differences, []);
-      assertEquals(cool.changed?.isSampledAlike, false, "a changed sampler samples anew");
+      assertEquals(cool.changed?.isSampledAlike, false, "a changed sampler samples afresh");
 
       const same = await replayRun(commands, {
         path,
@@ -104,7 +104,7 @@ gpuTest(
       const edited = text.replace(`${row.entropy}`, `${row.entropy + 1e-9}`);
       Deno.writeTextFileSync(record, edited);
       await assertRejects(() => replayRun(commands, { path, step: 1 }), UserError, "it is damaged");
-      // A record of an earlier version bears no SHA-256.
+      // A record of an earlier version carries no SHA-256.
       Deno.writeTextFileSync(record, edited.replace(/,\s*"sha256": "\w+"/, ""));
       const changed = await replayRun(commands, { path, step: 1 });
       assertEquals(changed.isVerified, false);

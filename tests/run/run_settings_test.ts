@@ -46,7 +46,7 @@ Deno.test("readSettings() returns what writeSettings() wrote, and refuses what i
     writeJson(path, earlier);
     assertEquals(readSettings(path), { ...SETTINGS, starts: [] });
     const cases: readonly (readonly [Record<string, unknown>, string])[] = [
-      [{ base: { kind: "plane", seed: 0 } }, "base has none of the forms"],
+      [{ base: { kind: "plane", seed: 0 } }, "base has none of the allowed forms"],
       [{ base_hash: 3 }, "base_hash is 3, but must be text"],
       [{ config: { ...SETTINGS.config, lr: -1 } }, "lr is -1 but must be above 0"],
       [{ config: { ...SETTINGS.config, lrr: 1 } }, 'unknown key "lrr": did you mean "lr"'],
@@ -87,5 +87,5 @@ Deno.test("resumeSettings() takes more steps, and refuses every other change wit
     Deno.mkdirSync(`${path}/checkpoints`);
     Deno.writeTextFileSync(`${path}/checkpoints/step-20.safetensors`, "");
     assertEquals(resume({ steps: 20 }).config.steps, 20);
-    assertThrows(() => resume({ steps: 19 }), UserError, "to 19 steps: it has 20 behind it");
+    assertThrows(() => resume({ steps: 19 }), UserError, "to 19 steps: it has already done 20");
   }));

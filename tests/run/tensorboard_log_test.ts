@@ -16,7 +16,7 @@ function start(folder: string, step: number, rewards: readonly number[]): void {
   log.sync();
 }
 
-Deno.test("TensorboardLog gives the rows back, those of the later start where steps were done again", () =>
+Deno.test("TensorboardLog gives the rows back, those of the later start where steps were redone", () =>
   withFolder(async (folder) => {
     assertEquals(hasTensorboardLog(folder), false);
     start(folder, 0, [0, 1, 2, 3]);
@@ -47,7 +47,7 @@ Deno.test("TensorboardLog is read after a kill within a row", () =>
     assertEquals(allPoints(await readRunLog(folder)), { reward: [[0, 0], [1, 5]] });
   }));
 
-Deno.test("TensorboardLog leaves out what is no number, and wants begin() first", () =>
+Deno.test("TensorboardLog leaves out what is not a number, and wants begin() first", () =>
   withFolder(async (folder) => {
     using log = new TensorboardLog(folder, { nowMs: () => 0 });
     assertThrows(() => log.append(row(0, 1)), TypeError, "begin()");

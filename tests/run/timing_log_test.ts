@@ -20,7 +20,7 @@ function append(path: string, steps: readonly number[]): void {
   log.sync();
 }
 
-Deno.test("TimingLog writes time, tokens, their rate and the step size, and drops what is done again", () =>
+Deno.test("TimingLog writes time, tokens, their rate and the step size, and drops what is redone", () =>
   withFolder((folder) => {
     const path = `${folder}/timing.jsonl`;
     append(path, [0, 1, 2, 3]);

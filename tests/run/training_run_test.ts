@@ -65,7 +65,7 @@ gpuTest(
       await assertRejects(
         () => resumeRun(commands, { path, steps: 6 }),
         UserError,
-        `Cannot resume ${path} to 6 steps: it has 7 behind it`,
+        `Cannot resume ${path} to 6 steps: it has already done 7`,
       );
     }),
 );

@@ -132,7 +132,7 @@ for (const [what, [source, ...verdicts]] of Object.entries(HANGING)) {
   Deno.test(`TestRunner ends with the process of a program: ${what}`, async () => {
     const folder = await Deno.makeTempDir();
     try {
-      // A name of its own, because other tests start processes, too.
+      // A name of its own, because other tests start processes as well.
       const deno = `${folder}/deno`;
       await Deno.symlink(Deno.execPath(), deno);
       const runner = new TestRunner({ timeLimitMs: SHORT_LIMIT_MS, deno });

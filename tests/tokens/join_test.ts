@@ -69,7 +69,7 @@ Deno.test("a join keeps equal answers of a group apart, and says nothing where g
     [undefined, undefined],
   ]);
   assertEquals(ignored, {
-    "sequences whose tokens stand in several groups or with several rewards": 2,
+    "sequences whose tokens are in several groups or with several rewards": 2,
     "sequences that the other dump does not hold": 1,
     "sequences that only the other dump holds": 3,
   });

@@ -21,7 +21,7 @@ const ROW = {
 
 const samplesOf = async (...rows: readonly unknown[]) => (await readDump(jsonl(rows))).sequences;
 
-Deno.test("NeMo-RL: lists of one are opened, padding is cut off, and fillers are no values", async () => {
+Deno.test("NeMo-RL: lists of one are opened, padding is cut off, and fillers are not values", async () => {
   const { form, sequences: [sequence] } = await readDump(jsonl([ROW]));
   assertEquals(form, "nemo_rl");
   const { group, ...rest } = sequence;

@@ -23,7 +23,7 @@ const ROW = {
   importance_ratio: [0.015625, 0.0625, 1, 1, 1],
 };
 
-Deno.test("token_exports: value i is about token i, and fillers are no values", async () => {
+Deno.test("token_exports: value i is about token i, and fillers are not values", async () => {
   const { form, sequences: [sequence], ignored } = await readDump(jsonl([ROW]));
   assertEquals([form, ignored], ["token_exports", {}]);
   assertEquals(sequence, {
@@ -54,7 +54,7 @@ Deno.test("token_exports: a log-prob of the sampler outside the mask stays, so t
   assertEquals(logProbs.sampler?.values, Float64Array.of(NaN, 0, -1.25, 0, -0.0078125));
 });
 
-Deno.test("token_exports: a packed row is split where positions begin anew; parts without a trained token are counted", async () => {
+Deno.test("token_exports: a packed row is split where positions start over; parts without a trained token are counted", async () => {
   const packed = {
     ...ROW,
     token_ids: [5, 9, 12, 5, 7, 2, 0, 0],

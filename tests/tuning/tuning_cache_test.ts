@@ -35,7 +35,7 @@ Deno.test("readTuning() ignores what was measured with other versions, and layou
     }
   }));
 
-Deno.test("readTuning() says what is wrong with a broken file, and writeTuning() begins it anew", () =>
+Deno.test("readTuning() says what is wrong with a broken file, and writeTuning() begins it afresh", () =>
   withFolder((folder) => {
     const path = `${folder}/layouts.json`;
     for (const text of ["", "{", "[]", '{"layouts":[{"adapter":"A"}]}']) {

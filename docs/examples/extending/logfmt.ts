@@ -17,7 +17,7 @@ export const LOGFMT: ConsoleForm = {
       }));
       const step = Number(pairs.find(({ key }) => key === "step")?.value);
       const fields = pairs.filter(({ key }) => key !== "step");
-      // NaN and a fraction are no step, and a step without a number is no row.
+      // NaN and a fraction are not steps, and a step without a number is not a row.
       if (Number.isSafeInteger(step) && fields.length > 0) {
         sink.add(step, { line: number }, numbersOf(fields, sink));
       } else if (text.trim() !== "") sink.ignore("lines without a step", text);

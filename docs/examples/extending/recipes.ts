@@ -128,7 +128,7 @@ export const RECIPES = {
     then:
       "a rule in `src/faults/triage_check_rules.ts` that points to it, and the check that catches it " +
       "in `tests/faults/trainer_checks_test.ts`; a run in `src/faults/catalogue.ts` and a " +
-      "signature, if it is to stand in the catalogue.",
+      "signature, if it is to be in the catalogue.",
   },
   objective: {
     title: "An objective",
@@ -221,7 +221,7 @@ function recipeText({ title, says, files, lines, shows, then }: Recipe): string 
   ].join("\n");
 }
 
-/** What stands in docs/extending.md between its introduction and its end, before `deno fmt` wraps it. */
+/** What is in docs/extending.md between its introduction and its end, before `deno fmt` wraps it. */
 export function recipesText(): string {
   return Object.values<Recipe>(RECIPES).map(recipeText).join("\n\n");
 }

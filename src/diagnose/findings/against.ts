@@ -46,7 +46,7 @@ function deviationOf(curve: Curve, healthy: Curve): Deviation | undefined {
 /** The largest deviations are named. */
 const MOST = 5;
 
-/** Metrics of which more is better: beyond the healthy run's range upwards they are no worry. */
+/** Metrics of which more is better: beyond the healthy run's range upwards there is nothing to worry about. */
 const MORE_IS_BETTER: ReadonlySet<string> = new Set([
   "reward",
   "reward_component",

@@ -146,7 +146,7 @@ function meanAboveMax(_context: Context, length: Curve, longest: Curve): readonl
   })];
 }
 
-/** A spread of rewards that is no rounding. */
+/** A spread of rewards that is more than rounding. */
 const CLEAR_SPREAD = 1e-2;
 
 function flatButSpread(context: Context, spread: Curve): readonly Finding[] {

@@ -256,10 +256,10 @@ export interface Spike {
   readonly around: number;
 }
 
-/** Values on each side that a spike is held against. */
+/** Values on each side that a spike is compared with. */
 const NEIGHBOURS = 10;
 
-/** Whether at least half of a value's neighbours lie `times` below it: cheap, for the many values that are no spikes. */
+/** Whether at least half of a value's neighbours lie `times` below it: cheap, for the many values that are not spikes. */
 function isFarAbove(
   values: Float64Array,
   { index, start, end, times }: {

@@ -9,7 +9,7 @@ const COLLAPSED = 0.15;
 /** An entropy three times that of the start is another policy. */
 const EXPLODED = 3;
 
-/** Standard errors below which a rise of the reward is no sign of learning. */
+/** Standard errors below which a rise of the reward is not a sign of learning. */
 const NO_SIGN = 1.5;
 /** Share of what a reward between 0 and 1 could still gain. */
 const LITTLE_OF_THE_REST = 0.3;
@@ -48,7 +48,7 @@ function entropyTrend(context: Context, entropy: Curve): readonly Finding[] {
         id: "entropy_collapse",
         class: "holds",
         sentence:
-          `${fell} while the reward rises (${rewardMoved}): the policy has learnt what to do, which is no collapse.`,
+          `${fell} while the reward rises (${rewardMoved}): the policy has learnt what to do, which is not a collapse.`,
       }];
     }
     if (came === "unknown" || (came === "unclear" && !isDulled(context, change))) {

@@ -172,7 +172,7 @@ function passing(one: Broken, others: readonly Broken[]): Finding {
   };
 }
 
-/** Metrics that a trainer writes in every step, so that one of them missing is no accident of another writer. */
+/** Metrics that a trainer writes in every step, so that one of them missing is not an accident of another writer. */
 const OF_EVERY_STEP: readonly CanonicalMetric[] = ["loss", "entropy", "gap", "grad_norm"];
 
 /** A writer that leaves out what is not finite: a key stops to come while the learning rate of the same writer goes on. */

@@ -51,7 +51,7 @@ function trivialRatios(context: Context): readonly Finding[] {
       id: "zero_clip_expected",
       class: "expected",
       sentence: `${rows}: by construction where each batch is used for one update (${name}). ` +
-        "With more it would be suspect: old log-probs that are computed anew for each.",
+        "With more it would be suspect: old log-probs that are computed afresh for each.",
       next: sentence`Where each batch is used more than once, say so with ${
         setting("updatesPerBatch")
       }.`,

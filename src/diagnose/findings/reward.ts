@@ -196,7 +196,7 @@ function peakOf({ steps, values }: Curve) {
   };
 }
 
-/** Errors of the mean that a fall from the best of many windows must exceed: the best is picked for its luck, too. */
+/** Errors of the mean that a fall from the best of many windows must exceed: the best is picked for its luck as well. */
 const SURE_OF_PEAK = 7;
 /** A run that has fallen this deep, as a share of its last fall, and recovered before is one that swings. */
 const SWINGS = 0.4;
@@ -214,7 +214,7 @@ function bestThenWorse(context: Context, whole: Curve): readonly Finding[] {
   const error = localError(values, width);
   const gain = best - first, lost = best - last;
   if (!(lost > SURE_OF_PEAK * error) || error === 0 || windowsSince < 2) return [];
-  // Without a gain to lose it is held against the best itself.
+  // Without a gain to lose it is compared with the best itself.
   const scale = gain > SURE_OF_PEAK * error ? gain : Math.abs(best);
   if (!(lost >= scale / 3)) return [];
   const range = quantile(values, 0.9) - quantile(values, 0.1);

@@ -37,7 +37,7 @@ function jumpsAt(
   const jumps: { curve: Curve; text: string; value: number }[] = [];
   const rate = context.curve("learning_rate");
   const rates = rate?.series.axis === 0 ? aroundStep(rate, step) : undefined;
-  // A schedule moves by little from a row to the next; one that begins anew jumps up, or back into its warm-up.
+  // A schedule moves by little from a row to the next; one that starts over jumps up, or back into its warm-up.
   if (rate && rates && rates.last > 0) {
     const factor = rates.first / rates.last;
     const top = rate.values.reduce((most, value) => Math.max(most, value), 0);
@@ -138,10 +138,10 @@ function pastErased(context: Context): readonly Finding[] {
     class: "note",
     step: first,
     sentence:
-      `The log begins ${where}: what came before is not in it, so that nothing here is held against the start.`,
-    alternatives: ["the file was opened anew by a restart", "an export without its first part"],
+      `The log begins ${where}: what came before is not in it, so that nothing here is compared with the start.`,
+    alternatives: ["the file was opened afresh by a restart", "an export without its first part"],
     next:
-      "Keep one file a start, or append to it; hand over the earlier part, too, if you have it.",
+      "Keep one file a start, or append to it; hand over the earlier part as well, if you have it.",
   }];
 }
 

@@ -80,7 +80,7 @@ function gapLevel(context: Context, gap: Curve): readonly Finding[] {
       boundFrom: floor.from,
       sentence: `Sampler and trainer agree less than usual: ${gap.key} is ${
         say(level)
-      } in ${range}; below ${say(floor.look)} this alone is no fault.`,
+      } in ${range}; below ${say(floor.look)} this alone is not a fault.`,
     }];
   }
   return [{

@@ -92,7 +92,7 @@ function duplicates({ summaries }: GroupContext): Finding[] {
       class: "note",
       value: extra,
       sentence:
-        `${count} stand in more than one file under the same name, as in two dumps of one batch.`,
+        `${count} are in more than one file under the same name, as in two dumps of one batch.`,
       ...shows,
     }];
   }
@@ -130,7 +130,7 @@ function duplicates({ summaries }: GroupContext): Finding[] {
   }];
 }
 
-/** True where copies bear the name of what they are copies of. */
+/** True where copies carry the name of what they are copies of. */
 function isNamed(all: readonly (readonly SequenceSummary[])[]): boolean {
   return all.every((copies) =>
     copies.every(({ sample }) => sample !== undefined && sample === copies[0].sample)

@@ -16,7 +16,7 @@ const IMPROBABLE = Math.log(0.5);
 /** Tokens of a prompt without any log-prob that show that the sampler does not score prompts. */
 const PROMPT_TOKENS = 3;
 
-/** True where the sampler's array has values for prompts, too: then a value does not tell who wrote a token. */
+/** True where the sampler's array has values for prompts as well: then a value does not tell who wrote a token. */
 function scoresPrompts({ ids, mask, logProbs }: TokenSequence): boolean {
   const values = logProbs.sampler?.values;
   if (!values) return false;

@@ -220,7 +220,7 @@ function notCentred(batch: Batch, off: readonly Group[]): Finding {
     ...common,
     class: "suspect",
     sentence: told,
-    alternatives: ["a weight or penalty of each sample that is no part of the reward"],
+    alternatives: ["a weight or penalty of each sample that is not part of the reward"],
     next:
       "Compute baselines by the name of the group, before samples are shuffled, filtered or split.",
   };

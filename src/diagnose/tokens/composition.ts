@@ -183,7 +183,7 @@ function sameReward({ groups, summaries }: GroupContext): Finding[] {
     } have such samples.`,
     alternatives: [
       ...(isSure ? [] : ["rewards of several parts, each normalised by itself"]),
-      "a weight or penalty of each sample that is no part of the reward",
+      "a weight or penalty of each sample that is not part of the reward",
       "advantages that were computed in another order than the samples now have",
     ],
     next: "Carry advantages together with their samples through every shuffle, filter and split.",

@@ -198,7 +198,7 @@ function judgeLevel(tally: GapTally, bounds: EngineBounds, isStale: boolean): Fi
   if (surely > bounds.healthy) {
     const until = bounds.look === undefined
       ? " Whether that is too much depends on what is quantized how."
-      : ` Below ${say(bounds.look)} this alone is no fault.`;
+      : ` Below ${say(bounds.look)} this alone is not a fault.`;
     return {
       ...common,
       class: "note",

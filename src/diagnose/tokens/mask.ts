@@ -17,7 +17,7 @@ import { countOf } from "./words.ts";
 const ON_UNSAMPLED = "mask_on_unsampled";
 const LEAVES_OUT = "mask_leaves_out";
 
-/** Where a token stands in its turn. */
+/** Where a token is in its turn. */
 type Place = "first" | "inside" | "last" | "end";
 
 const PLACES: readonly Place[] = ["first", "inside", "last", "end"];

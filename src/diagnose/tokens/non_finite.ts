@@ -1,4 +1,4 @@
-/** `non_finite_token`: values that are no numbers at tokens that the loss trains. */
+/** `non_finite_token`: values that are not numbers at tokens that the loss trains. */
 import type { TokenSequence, TokenValues } from "../../tokens/token_batch.ts";
 import type { Finding } from "../finding.ts";
 import {
@@ -114,7 +114,7 @@ function findingsOf(arrays: ReadonlyMap<string, Seen>): Finding[] {
   }];
 }
 
-/** Values that are no numbers. */
+/** Values that are not numbers. */
 export const NON_FINITE: TokenCheckKind = {
   ids: [ID],
   open() {

@@ -16,12 +16,12 @@ const ID = "kl_outliers";
 
 /** Tokens that are a handful. */
 const HANDFUL = 5;
-/** With fewer tokens a handful is no small part of them. */
+/** With fewer tokens a handful is not a small part of them. */
 const LEAST_TOKENS = 500;
 /** k3 of one token from which on it is an outlier: a token that one side gives e³ times less, or 20 times more. */
 const OUTLIER_NATS = 2;
 
-/** e to this is as large as a ratio is let to become; verl clamps there, too. */
+/** e to this is as large as a ratio is let to become; verl clamps there as well. */
 const LARGEST_LOG_RATIO = 20;
 
 /** Pairs whose divergence a trainer uses: the first is the one that the expectation is over. */
@@ -116,7 +116,7 @@ export const OUTLIERS: TokenCheckKind = {
             class: "not-checkable",
             sentence: `Not checked: ${what}. Of ${
               countOf(most, "token")
-            } a handful is no small part.`,
+            } a handful is not a small part.`,
           }];
         }
         return [{

@@ -46,7 +46,7 @@ function positionsOf({ positions, padding, offset }: TokenSequence): "right" | "
 interface Copy {
   readonly values: Float32Array;
   readonly scored: Uint8Array;
-  /** Of the values: decides which copy the others are held against, whatever the order of rows. */
+  /** Of the values: decides which copy the others are compared with, whatever the order of rows. */
   readonly order: number;
   readonly origin: Origin;
   readonly step: number | undefined;

@@ -17,7 +17,7 @@ import { countOf, say, sayChance } from "./words.ts";
 
 const OFFSETS = [-2, -1, 1, 2] as const;
 
-/** Arrays that are about the same tokens; the second is held against the first. */
+/** Arrays that are about the same tokens; the second is compared with the first. */
 const PAIRS: readonly (readonly [LogProbSide, LogProbSide])[] = [
   ["sampler", "trainer"],
   ["sampler", "old"],

@@ -42,7 +42,7 @@ function pooled(parts: readonly Estimate[]): Estimate {
   return { count, mean, error: Math.sqrt(variance) };
 }
 
-/** True where a gap is surely one that wants a look, and surely a multiple of another that does not. */
+/** True where a gap is surely one that is worth a look, and surely a multiple of another that does not. */
 function jumps(from: Estimate, to: Estimate, { look = LEAST_JUMP_NATS }: EngineBounds): boolean {
   const least = to.mean - SURE * to.error;
   const most = from.mean + SURE * from.error;

@@ -44,7 +44,7 @@ export interface SequenceView {
   readonly scored: Uint8Array;
   /** Runs of scored tokens. */
   readonly spans: readonly Span[];
-  /** A name that does not depend on where the sequence stands in its file. */
+  /** A name that does not depend on where the sequence is in its file. */
   readonly hash: number;
 }
 

@@ -68,7 +68,7 @@ class CutTally {
   /** The trainer's probability from which on the sampler is certain; undefined where there is none. */
   cut(): number | undefined {
     let certain = 0, all = 0, found: number | undefined;
-    for (let bin = BINS - 2; bin >= 0; bin--) { // In the last bin rounding makes a 0, too.
+    for (let bin = BINS - 2; bin >= 0; bin--) { // In the last bin rounding makes a 0 as well.
       certain += this.certain[bin];
       all += this.all[bin];
       if (certain >= LEAST_CERTAIN && certain >= MOST * all && this.certain[bin] > 0) found = bin;

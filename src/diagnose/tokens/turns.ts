@@ -97,7 +97,7 @@ class TurnTally {
 
   add(view: SequenceView): void {
     const { sequence: { sample, step, phase, ids, group }, spans, scored } = view;
-    // The last token of the policy's turns, by id: where it stands in a prompt it ends a turn, too.
+    // The last token of the policy's turns, by id: where it is in a prompt it ends a turn as well.
     const ends = new Set<number>();
     for (const { until } of spans) {
       if (until >= ids.length) continue;

@@ -43,11 +43,11 @@ export interface Evidence {
   readonly statistic: string;
   /** The step that it speaks of. */
   readonly step: number;
-  /** Null where it is no number, or an invariant measured none. */
+  /** Null where it is not a number, or an invariant measured none. */
   readonly value: number | null;
   /** How the value stands to the bound. */
   readonly relation: string;
-  /** What it is held against; null where a number is all that is asked for. */
+  /** What it is compared with; null where a number is all that is asked for. */
   readonly bound: number | null;
   /** Where the bound comes from. */
   readonly boundFrom: string;
@@ -73,7 +73,7 @@ type TestResult =
 export interface Compared {
   /** Empty where there are none, or none that are like the run. */
   readonly reference: HealthyReference;
-  /** What the run would have to be to be held against the healthy ones that there are; empty where it is. */
+  /** What the run would have to be to be compared with the healthy ones that there are; empty where it is. */
   readonly unmet: readonly string[];
 }
 

@@ -3,7 +3,7 @@ import type { StatisticName } from "../metric_series.ts";
 import type { HealthyReference } from "../reference_runs.ts";
 import type { Advice } from "./next_step.ts";
 
-/** What a value is held against, and where the number comes from. */
+/** What a value is compared with, and where the number comes from. */
 export type Bound =
   | { readonly value: number; readonly from: string }
   /** A multiple of the lowest or highest value of the healthy seeds' same statistic over the same steps. */
@@ -73,7 +73,7 @@ export interface TriageRule<Cause extends string = string, Metric extends string
   readonly needs?: Needs;
   /** It fires when all of them do. */
   readonly tests: readonly RuleTest<Metric>[];
-  /** The key of the invariant that asks the same before the run: where the setting has none of it, the rule has none, too. */
+  /** The key of the invariant that asks the same before the run: where the setting has none of it, the rule has none as well. */
   readonly asks?: string;
   /** The symptom means nothing where all of these fire. */
   readonly unless?: readonly RuleTest<Metric>[];
@@ -130,6 +130,6 @@ export interface TriageKnowledge {
   readonly areas?: Readonly<Record<string, string>>;
   /** The healthy runs that bounds refer to; empty: such tests cannot be made. */
   readonly reference: HealthyReference;
-  /** What a run must be to be held against them; left out: any can be. */
+  /** What a run must be to be compared with them; left out: any can be. */
   readonly referenceNeeds?: Needs;
 }

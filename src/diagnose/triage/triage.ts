@@ -63,7 +63,7 @@ export interface TriageReport {
   readonly causes: readonly Cause[];
   /** Belief that the cause of what was seen is none of `causes`, 0 to 1: 1 minus theirs; 0 where nothing was seen. */
   readonly unknown: number;
-  /** What the run would have to be to be held against the healthy runs, in words; empty where it is held against them. */
+  /** What the run would have to be to be compared with the healthy runs, in words; empty where it is compared with them. */
   readonly notCompared: readonly string[];
   /** Symptoms that could not be looked for. */
   readonly unchecked: readonly UncheckedSymptom[];

@@ -86,7 +86,7 @@ function addDocument(content: ReportContent, path: string): ReportContent | unde
 function addFolder(content: ReportContent, path: string): ReportContent | undefined {
   if (isFaultsFolder(path)) return { ...content, faults: readFaults(path) };
   const inside = namesIn(path).map((name) => `${path}/${name}`);
-  // Other files and folders, such as an earlier report, are passed over.
+  // Other files and folders, such as an earlier report, are skipped.
   const filled = inside.reduce((sum, name) => {
     if (isFolder(name)) return isFaultsFolder(name) ? { ...sum, faults: readFaults(name) } : sum;
     return addDocument(sum, name) ?? sum;

@@ -14,9 +14,9 @@ import { pageScript } from "./page_script.ts";
 const HEAD_BYTES = 4096;
 
 /**
- * Refuses to replace a file that is no report.
+ * Refuses to replace a file that is not a report.
  *
- * @param path Where a report shall go.
+ * @param path Where a report should go.
  * @returns True where an earlier report stands there.
  * @throws {UserError} When another file stands there, or it cannot be read.
  */
@@ -33,7 +33,7 @@ export function requireReportPlace(path: string): boolean {
   const head = new TextDecoder().decode(bytes.subarray(0, read));
   if (head.includes(`<meta name="generator" content="${GENERATOR}">`)) return true;
   throw new UserError(
-    `Cannot write ${path}: a file stands there that is no report of agentrl; choose another name or move it`,
+    `Cannot write ${path}: a file stands there that is not a report of agentrl; choose another name or move it`,
   );
 }
 

@@ -43,7 +43,7 @@ export function xEnds({ series }: ChartData): [number, number] {
   ];
 }
 
-/** A cell of a CSV file: quoted where a comma, a quote or a line's end stands in it. */
+/** A cell of a CSV file: quoted where a comma, a quote or a line's end is in it. */
 function csvCell(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -104,9 +104,9 @@ const GAP_BOUNDS: Bounds = [0.02, 0.1, 0.7, 2];
 /** Ratios: 1.2 is where PPO clips by default. */
 const RATIO_BOUNDS: Bounds = [1.01, 1.2, 2, 5];
 const ENTROPY_BOUNDS: Bounds = [0.1, 0.5, 1, 2];
-/** Probabilities, falling: what is unlikely is what wants a look. */
+/** Probabilities, falling: what is unlikely is what is worth a look. */
 const PROBABILITY_BOUNDS: Bounds = [0.5, 0.1, 0.01, 0.001];
-/** Shares of the largest advantage. Zero itself is no level: it trains nothing. */
+/** Shares of the largest advantage. Zero itself is not a level: it trains nothing. */
 const ADVANTAGE_SHARES: Bounds = [0, 0.25, 0.5, 0.75];
 
 /** 0 to 4: how many bounds a size has reached. */

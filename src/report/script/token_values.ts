@@ -22,7 +22,7 @@ function exactNumber(value: number): string {
   return String(Number(value.toPrecision(9)));
 }
 
-/** A number of the dump. What is missing is no NaN of the dump. */
+/** A number of the dump. What is missing is not a NaN of the dump. */
 function givenLine(name: string, value: number, token: ShownToken): (readonly [string, string])[] {
   if (Number.isNaN(value)) return token.isNonFinite ? [[name, "NaN or missing"]] : [];
   return [[name, exactNumber(value)]];

@@ -141,7 +141,7 @@ class TokenView {
       if (!found || !(target instanceof HTMLElement)) return;
       this.#box.show(target, found, this.#payload.words[found.id]);
     };
-    // A tap gives the focus, too, where a browser lets it; the click says it where it does not.
+    // A tap gives the focus as well, where a browser lets it; the click says it where it does not.
     for (const event of ["pointerover", "focusin", "click"]) list.addEventListener(event, show);
     for (const event of ["pointerleave", "focusout"]) {
       list.addEventListener(event, () => this.#box.hide());

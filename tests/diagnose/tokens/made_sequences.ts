@@ -6,7 +6,7 @@ import type {
   TokenValues,
 } from "../../../src/tokens/token_batch.ts";
 
-/** Values of tokens, with what is no number listed as a reader does. */
+/** Values of tokens, with what is not a number listed as a reader does. */
 export function valuesOf(values: ArrayLike<number>): TokenValues {
   return { values: Float64Array.from(values), nonFinite: [] };
 }

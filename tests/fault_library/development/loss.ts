@@ -35,7 +35,7 @@ export const LOSS: readonly PlantedFault[] = [
   {
     name: "reference_resynced",
     kind: "KL",
-    summary: "The reference is copied from the policy anew before every update.",
+    summary: "The reference is copied from the policy afresh before every update.",
     shows: "kl_ref stays near 0 and the penalty does nothing.",
     named: ["ref_is_policy"],
     near: [],
@@ -259,7 +259,7 @@ export const LOSS: readonly PlantedFault[] = [
   {
     name: "mask_past_end",
     kind: "mask",
-    summary: "The padding behind the last token of an episode is trained, too.",
+    summary: "The padding behind the last token of an episode is trained as well.",
     shows: "More trained tokens than the policy wrote, and a large gap to the sampler.",
     named: [],
     near: ["mask_shift"],

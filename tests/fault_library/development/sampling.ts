@@ -85,7 +85,8 @@ export const SAMPLING: readonly PlantedFault[] = [
   {
     name: "decoder_positions",
     kind: "forward",
-    summary: "The sampler counts positions from 1, but lets the first token keep position 1, too.",
+    summary:
+      "The sampler counts positions from 1, but lets the first token keep position 1 as well.",
     shows: "A gap between sampler and trainer.",
     named: [],
     near: ["stale_sampler", "sampler_temp"],

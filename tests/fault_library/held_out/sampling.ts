@@ -37,7 +37,7 @@ export const SAMPLING: readonly PlantedFault[] = [
   {
     name: "fixed_seed",
     kind: "data",
-    summary: "The sampler is seeded anew with the same number in every step.",
+    summary: "The sampler is seeded afresh with the same number in every step.",
     shows: "Nothing: the random numbers of all steps are the same.",
     named: [],
     near: [],
