@@ -225,6 +225,13 @@ export {
   type TokenDistribution,
   type TokenDraws,
 } from "./src/diagnose/invariant.ts";
+export type {
+  LossProbe,
+  OptimizerProbe,
+  OptimizerState,
+  TermMove,
+  TermProbe,
+} from "./src/diagnose/probe.ts";
 export { checkInvariants, violated } from "./src/diagnose/invariants.ts";
 export { type CheckRequest, runChecks } from "./src/faults/trainer_checks.ts";
 export { bisect, type BisectResult, type BisectTest } from "./src/diagnose/bisect.ts";

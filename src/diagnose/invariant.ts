@@ -1,5 +1,6 @@
 /** The contract of the invariants: what a trainer must answer to be checked, what a check looks at, and what it says. */
 import type { AdvantageRule } from "./advantage_rule.ts";
+import type { LossProbe, OptimizerProbe, TermProbe } from "./probe.ts";
 
 /** An episode as it was sampled, seen apart from the trainer under test. */
 export interface CheckedEpisode {
@@ -87,6 +88,8 @@ export interface CheckedUpdate {
   readonly logp_BC: ArrayLike<number>;
   /** The KL reference's log-probs afterwards, [B, C], in nats; undefined without a KL term. */
   readonly referenceLogp_BC?: ArrayLike<number> | undefined;
+  /** What they were where the reference was made, [B, C], in nats. Left out: not known. */
+  readonly startLogp_BC?: ArrayLike<number>;
   /** Its optimizer steps, epoch after epoch. Left out: not known. */
   readonly minibatches?: readonly LoadedMinibatch[];
 }
@@ -122,6 +125,12 @@ export interface CheckableTrainer {
   readonly draw?: BatchDraw;
   /** Samples the next step's episodes, or the first of each problem, with the same weights and without a step between. */
   nextEpisodes?(): Promise<readonly CheckedEpisode[]>;
+  /** Evaluates all terms of the loss together, and updates a copy by each of them alone. */
+  termProbe?(): Promise<TermProbe>;
+  /** Evaluates the surrogate alone. */
+  lossProbe?(): Promise<LossProbe>;
+  /** Makes optimizer steps on a copy, from stored moments. */
+  optimizerProbe?(): Promise<OptimizerProbe>;
 }
 
 /** What is known of a trainer, or of a batch that it left: any part may be left out. */
@@ -152,6 +161,9 @@ export interface CheckMaterial {
   readonly update: CheckedUpdate;
   /** Largest |Δweight| of the update without a signal. */
   readonly movement: number;
+  readonly termProbe: TermProbe;
+  readonly lossProbe: LossProbe;
+  readonly optimizerProbe: OptimizerProbe;
   /** The update's optimizer steps; undefined where they are not known. */
   readonly minibatches?: readonly LoadedMinibatch[] | undefined;
   /** The next step's episodes; undefined where they are not known. */

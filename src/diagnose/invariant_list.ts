@@ -21,6 +21,7 @@ import {
   UNGROUPED,
   UNMOVED,
 } from "./measurements.ts";
+import { UPDATE_INVARIANTS } from "./update_invariants.ts";
 
 /** The nine invariants under the tutorial's numbers, then further ones. */
 export const INVARIANTS: readonly Invariant[] = [
@@ -184,7 +185,7 @@ export const INVARIANTS: readonly Invariant[] = [
       };
     },
   },
-  ...DATA_INVARIANTS,
+  ...[...DATA_INVARIANTS, ...UPDATE_INVARIANTS].sort((a, b) => a.id - b.id),
 ];
 
 /** The key of an invariant; its number where a file tells of one that this version does not know. */

@@ -22,9 +22,9 @@ class NotTold extends Error {}
 
 /** What may be left out without a check being unable to go on: it then does with less. */
 const DISPENSABLE = {
-  trainer: ["epochs", "draw", "nextEpisodes"],
+  trainer: ["epochs", "draw"],
   inputs: ["gradient_W"],
-  update: ["largestGap", "referenceLogp_BC", "minibatches"],
+  update: ["largestGap", "referenceLogp_BC", "startLogp_BC", "minibatches"],
 } as const satisfies {
   readonly trainer: readonly (keyof CheckableTrainer)[];
   readonly inputs: readonly (keyof LossInputs)[];
@@ -58,6 +58,9 @@ async function askFor(known: KnownTrainer): Promise<Partial<CheckMaterial>> {
   const onePass_W = await known.gradient?.("one-pass");
   const update = await known.update?.();
   const movement = await known.updateWithoutSignal?.();
+  const termProbe = await known.termProbe?.();
+  const lossProbe = await known.lossProbe?.();
+  const optimizerProbe = await known.optimizerProbe?.();
   return {
     trainer: demanding<CheckMaterial["trainer"]>(known as Partial<CheckableTrainer>, {
       dispensable,
@@ -74,6 +77,9 @@ async function askFor(known: KnownTrainer): Promise<Partial<CheckMaterial>> {
       minibatches: update.minibatches,
     }),
     ...(movement !== undefined && { movement }),
+    ...(termProbe && { termProbe }),
+    ...(lossProbe && { lossProbe }),
+    ...(optimizerProbe && { optimizerProbe }),
     next: await known.nextEpisodes?.(),
   };
 }
@@ -161,6 +167,8 @@ export async function checkInvariants(trainer: KnownTrainer): Promise<CheckResul
 }
 
 /** The results that are violated. */
-export function violated(results: readonly CheckResult[]): CheckResult[] {
+export function violated<Result extends Pick<CheckResult, "verdict">>(
+  results: readonly Result[],
+): Result[] {
   return results.filter(({ verdict }) => verdict === "violated");
 }

@@ -151,7 +151,7 @@ export function isUnmovedWithin(material: CheckMaterial): boolean {
 }
 
 /** How much likelier the update made each episode, in nats: the change of its policy tokens' summed log-prob. */
-function episodeMoves(material: CheckMaterial): number[] {
+export function episodeMoves(material: CheckMaterial): number[] {
   const { inputs, trainer } = material;
   const move_B = trainer.episodes.map(() => 0);
   forEachCell(material, ({ index, owned }) => {
@@ -173,7 +173,7 @@ export function ownGroups({ episodes }: CheckMaterial["trainer"]): number[] {
  * episodes share leaves a correlation as it is, so without groups the rewards will do. An episode that is alone with its
  * problem has nothing to be compared with, and gets 0.
  */
-function rightAdvantages({ trainer }: CheckMaterial): ArrayLike<number> {
+export function rightAdvantages({ trainer }: CheckMaterial): ArrayLike<number> {
   const rewards_B = trainer.episodes.map(({ reward }) => reward);
   if (!trainer.groupId_B) return rewards_B;
   const groupId_B = ownGroups(trainer);

@@ -50,7 +50,7 @@ function describeToken(
 }
 
 /** The random number with which a step draws a token: of its place in the episode, and of the episode's in the batch. */
-function drawnUniforms({ config: { seed }, state: { step } }: Trainer) {
+function drawnUniforms({ config: { seed } }: Trainer, step: number) {
   const key = sequenceKey({ seed, stream: STREAM.sample, step });
   return (episode: number, position: number) => toUniform(threefry(key, [episode, position])[0]);
 }
@@ -58,10 +58,13 @@ function drawnUniforms({ config: { seed }, state: { step } }: Trainer) {
 /**
  * The trainer's distribution of each token that the policy wrote, from its logits, in float64, and the random numbers that
  * the configuration draws them with. Of an episode that may have been sampled again only the distribution is known.
+ *
+ * @param step The step that the batch was sampled in.
  */
 export async function tokenDistribution(
   trainer: Trainer,
   { trajectories, packed: { columnCount: C } }: TrainBatch,
+  step: number,
 ): Promise<TokenDistribution> {
   const { learner: { commands, parameters }, config: { temperature, resampleRounds } } = trainer;
   const { vocabSize } = parameters.config;
@@ -78,7 +81,7 @@ export async function tokenDistribution(
   const grid = () => new Float64Array(trajectories.length * C).fill(NaN);
   const distribution = { entropy_BC: grid(), variance_BC: grid() };
   const draws = { uniform_BC: grid(), below_BC: grid(), upTo_BC: grid() };
-  const uniform = drawnUniforms(trainer);
+  const uniform = drawnUniforms(trainer, step);
   let row = 0;
   scored.forEach(({ ids, owners }, b) => {
     for (let t = 1; t < ids.length; t++, row++) {

@@ -30,6 +30,13 @@ import {
   loadedMinibatches,
   tokenDistribution,
 } from "./check_evidence.ts";
+import {
+  type Lend,
+  probeLoss,
+  probeOptimizer,
+  type ProbeRequest,
+  probeTerms,
+} from "./update_probes.ts";
 
 /** The agent that is checked, before its first step. */
 export interface CheckRequest {
@@ -43,21 +50,25 @@ export interface CheckRequest {
   readonly learner?: Learner;
 }
 
+/** What of a scratch trainer is not as before a run's first step. */
+interface ScratchChanges {
+  /** Steps that count as done (default 0), of the optimizer, too; the weights are the same before each of them. */
+  readonly step?: number;
+  /** Weights of the KL reference (default those of the trainer). */
+  readonly reference_W?: Float32Array<ArrayBuffer>;
+}
+
 /** A trainer before its first step; it borrows the request's learner. */
 function scratchTrainer(
   setup: TrainingSetup,
-  options: {
-    readonly request: CheckRequest;
-    readonly parameters: Parameters;
-    /** Steps that count as done (default 0); the weights are the same before each of them. */
-    readonly step?: number;
-  },
+  options: ScratchChanges & { readonly request: CheckRequest; readonly parameters: Parameters },
 ): Trainer {
-  const { request, parameters, step = 0 } = options;
+  const { request, parameters, step = 0, reference_W } = options;
   const { learner, weights_W, baseline = 0 } = request;
   return new Trainer(setup, {
     parameters,
-    state: { step, adamStep: 0, baseline },
+    state: { step, adamStep: step, baseline },
+    ...(reference_W && { reference_W }),
     earlierWeights: Array.from(
       { length: Math.min(step, setup.stages.weightsKept ?? 0) },
       () => weights_W,
@@ -69,13 +80,13 @@ function scratchTrainer(
 /** Runs `work` on a scratch trainer that borrows a learner; its weights and optimizer are afterwards as before. */
 async function withBorrowed<T>(
   setup: TrainingSetup,
-  request: CheckRequest & { readonly learner: Learner },
+  options: ScratchChanges & { readonly request: CheckRequest & { readonly learner: Learner } },
   work: (trainer: Trainer) => Promise<T>,
 ): Promise<T> {
   const { commands } = setup;
-  const { learner, weights_W } = request;
+  const { learner, weights_W } = options.request;
   const { parameters } = learner;
-  const trainer = scratchTrainer(setup, { request, parameters });
+  const trainer = scratchTrainer(setup, { ...options, parameters });
   try {
     return await work(trainer);
   } finally {
@@ -168,6 +179,13 @@ function checkable(
   const request = { ...options.request, learner };
   const { weights_W, baseline = 0, model: { vocabSize } } = request;
   const { trajectories, groupId_B } = batch;
+  const lend: Lend = ({ config: changes, stepsDone: step = 0, reference_W }, work) =>
+    withBorrowed({ ...setup, config: { ...config, ...changes } }, {
+      request,
+      step,
+      ...(reference_W && { reference_W }),
+    }, work);
+  const probe: ProbeRequest = { lend, learner, config, weights_W, batch };
   const rule = advantageRule(config, { before: baseline, after: prepared.baseline });
   return {
     episodes: checkedEpisodes(trajectories, config),
@@ -176,7 +194,7 @@ function checkable(
     logpTolerance: 0,
     lossInputs: async (padColumns) => ({
       ...await lossInputs(trainer, collate(trajectories, { groupId_B, vocabSize, padColumns })),
-      ...(padColumns === 0 && { distribution: await tokenDistribution(trainer, batch) }),
+      ...(padColumns === 0 && { distribution: await tokenDistribution(trainer, batch, 0) }),
     }),
     advantages: (groups_B) =>
       stages.advantages({ ...batch, groupId_B: groups_B }, { config, baseline }).advantage_B,
@@ -184,9 +202,9 @@ function checkable(
       const accumulate = kind === "one-pass" ? { accumulate: onePass } : {};
       return (await trainer.lossAndGradient(batch, { prepared, ...accumulate })).gradient_W;
     },
-    update: () => withBorrowed(setup, request, (scratch) => update(scratch, batch)),
+    update: () => withBorrowed(setup, { request }, (scratch) => update(scratch, batch)),
     updateWithoutSignal: () =>
-      withBorrowed(withoutSignal(setup), request, async (scratch) => {
+      withBorrowed(withoutSignal(setup), { request }, async (scratch) => {
         await scratch.update(batch);
         const moved_W = await readParameters(commands, learner.parameters);
         return moved_W.reduce(
@@ -198,6 +216,9 @@ function checkable(
     epochs: config.epochs,
     draw: batchDraw(config),
     nextEpisodes: () => nextEpisodes(setup, request),
+    termProbe: () => probeTerms(probe),
+    lossProbe: () => probeLoss(probe, "surrogate"),
+    optimizerProbe: () => probeOptimizer(probe),
   };
 }
 

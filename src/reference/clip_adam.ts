@@ -65,9 +65,14 @@ export function clipAdam(
     readonly stepNumber: number;
     readonly learningRate: number;
     readonly maxNorm: number;
+    /** Decays of the moments (default 0.9 and 0.999). */
+    readonly betas?: readonly [number, number];
+    /** Added to the root of the second moment (default 1e-8). */
+    readonly eps?: number;
   },
 ): ClipAdamResult {
-  const { gradient_W, stepNumber, learningRate, maxNorm } = options;
+  const { gradient_W, stepNumber, learningRate, maxNorm, eps = ADAM_EPS } = options;
+  const { betas: [beta1, beta2] = [ADAM_BETA1, ADAM_BETA2] } = options;
   const W = state.weight_W.length;
   requireSizes("clipAdam", {
     gradient_W: [gradient_W, { W }],
@@ -81,16 +86,16 @@ export function clipAdam(
   }
   const gradNorm = globalNorm(gradient_W);
   const factor = clipFactor(gradNorm, maxNorm);
-  const stepSize = learningRate / (1 - ADAM_BETA1 ** stepNumber);
-  const rootOfCorrection2 = Math.sqrt(1 - ADAM_BETA2 ** stepNumber);
+  const stepSize = learningRate / (1 - beta1 ** stepNumber);
+  const rootOfCorrection2 = Math.sqrt(1 - beta2 ** stepNumber);
   const weight_W = new Float64Array(W);
   const m_W = new Float64Array(W);
   const v_W = new Float64Array(W);
   for (let w = 0; w < W; w++) {
     const g = factor * gradient_W[w];
-    m_W[w] = ADAM_BETA1 * state.m_W[w] + (1 - ADAM_BETA1) * g;
-    v_W[w] = ADAM_BETA2 * state.v_W[w] + (1 - ADAM_BETA2) * g ** 2;
-    const denominator = Math.sqrt(v_W[w]) / rootOfCorrection2 + ADAM_EPS;
+    m_W[w] = beta1 * state.m_W[w] + (1 - beta1) * g;
+    v_W[w] = beta2 * state.v_W[w] + (1 - beta2) * g ** 2;
+    const denominator = Math.sqrt(v_W[w]) / rootOfCorrection2 + eps;
     weight_W[w] = state.weight_W[w] - stepSize * m_W[w] / denominator;
   }
   return { weight_W, m_W, v_W, gradNorm };

@@ -3,6 +3,7 @@ import { type Column, ColumnCollector } from "../core/columns.ts";
 import { UserError } from "../core/errors.ts";
 import type { SaidFinding } from "../diagnose/finding.ts";
 import type { CheckResult } from "../diagnose/invariant.ts";
+import type { LaterCheck } from "../diagnose/triage/evaluate.ts";
 import type { TriageReport } from "../diagnose/triage/triage.ts";
 import type { RunSettings } from "../run/run_settings.ts";
 import { keptIndices, type Point } from "./downsample.ts";
@@ -44,6 +45,8 @@ export interface RunData {
   /** (step, value) by metric, in the order of the first row; a value that was not finite is NaN. */
   readonly metrics: ReadonlyMap<string, readonly Point[]>;
   readonly checks: readonly CheckResult[];
+  /** The verdicts about later steps; left out where none were given. */
+  readonly laterChecks?: readonly LaterCheck[];
   /** Of the steps that are shown. */
   readonly episodes: readonly EpisodeData[];
   readonly checkpoints: readonly number[];

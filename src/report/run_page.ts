@@ -1,6 +1,7 @@
 /** The page of a run: what triage says of it, what it is, what it reached, its invariants, every metric in four groups, its episodes. */
 import type { MetricGroup } from "../rl/metric_dictionary.ts";
 import type { CheckResult } from "../diagnose/invariant.ts";
+import { violated } from "../diagnose/invariants.ts";
 import { resolveConfig } from "../rl/config.ts";
 import { baseName } from "../run/run_settings.ts";
 import type { Chart } from "./chart.ts";
@@ -99,6 +100,38 @@ function checksTable(checks: readonly CheckResult[]): Html {
   });
 }
 
+/** Later steps that are listed by number. */
+const LATER_SHOWN = 20;
+
+/** What the checks said again: of which steps, and what they found violated. */
+function laterChecksPart({ laterChecks = [] }: RunData): Html {
+  const steps = [...new Set(laterChecks.map(({ step }) => step))];
+  if (steps.length === 0) return NOTHING;
+  const broken = violated(laterChecks);
+  const shown = steps.slice(0, LATER_SHOWN).join(", ");
+  const rest = steps.length - LATER_SHOWN;
+  const where = rest > 0 ? `${shown} and ${rest} more` : shown;
+  const table = broken.length === 0 ? NOTHING : dataTable({
+    title: "Invariants violated in later steps",
+    columns: [
+      ...columnsOf("number", "step"),
+      ...columnsOf("text", "check"),
+      ...columnsOf("number", "value", "bound"),
+      ...columnsOf("text", "what the value is"),
+    ],
+    rows: broken.map(({ step, id, name, value, relation = "<=", bound, reason = "" }) => [
+      String(step),
+      `${id} ${name}`,
+      formatNumber(value),
+      formatBound(relation, bound),
+      reason,
+    ]),
+  });
+  return html`<p>Checked again in ${steps.length === 1 ? "step" : "steps"} ${where}: ${
+    broken.length === 0 ? "nothing is violated" : `${broken.length} violated`
+  }.</p>${table}`;
+}
+
 function recordedList({ recorded }: RunData): Html {
   if (recorded.length === 0) return NOTHING;
   const items = recorded.slice(0, RECORDED_SHOWN).map(({ step, reasons }) =>
@@ -137,7 +170,7 @@ export function runPage(run: RunData, index: number): Section {
   const others = otherCharts(run, prefix);
   const ids = chartIds([...groups.flatMap(([, , charts]) => charts), ...others]);
   const body = html`${triagePart(run, ids)}${runFacts(run)}
-${checksTable(run.checks)}
+${checksTable(run.checks)}${laterChecksPart(run)}
 <p class="note">${
     bandNote(run)
   } Triangles on the axis: checkpoints (open) and recorded steps (filled).

@@ -78,6 +78,8 @@ export interface TrainConfig {
   readonly checkpointEvery: number;
   /** Steps between those whose episodes are written; 0: none. */
   readonly episodesEvery: number;
+  /** Steps between those after which the checks are made again; 0: none. */
+  readonly checkEvery: number;
   /** Steps between those that are recorded for a replay; 0: none. */
   readonly recordEvery: number;
   /** A step is also recorded where a metric exceeds this multiple of its running median; 0: off. */
@@ -244,6 +246,12 @@ export const CONFIG_KEYS = {
     meaning: "steps between those whose episodes are written; 0: none",
     schema: every,
     default: 1,
+  },
+  checkEvery: {
+    meaning: "steps between those after which the checks are made again; 0: none",
+    // Runs of earlier versions do not have the key.
+    schema: every.default(0),
+    default: 0,
   },
   recordEvery: {
     meaning: "steps between those that are recorded for a replay; 0: none",

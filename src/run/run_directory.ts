@@ -15,6 +15,8 @@ export interface RunDirectory extends Disposable {
   readonly metrics: string;
   /** Verdicts of the invariants at step 0. */
   readonly checks: string;
+  /** Verdicts of the invariants at later steps; missing where none were given. */
+  readonly laterChecks: string;
   /** Sampled episodes. */
   readonly episodes: string;
   /** When each step ended and what it took. */
@@ -35,6 +37,7 @@ export function runPaths(path: string): Omit<RunDirectory, typeof Symbol.dispose
     config: `${path}/config.json`,
     metrics: `${path}/metrics.jsonl`,
     checks: `${path}/checks.json`,
+    laterChecks: `${path}/later_checks.jsonl`,
     episodes: `${path}/episodes.jsonl`,
     timing: `${path}/timing.jsonl`,
   };
@@ -129,7 +132,10 @@ export function openRunDirectory(path: string, { resume }: { resume: boolean }):
   try {
     if (resume) Deno.statSync(paths.config);
     Deno.mkdirSync(path, { recursive: true });
-    refuseLinks([`${path}/${LOCK_NAME}`, paths.metrics, paths.episodes, paths.timing]);
+    refuseLinks([
+      `${path}/${LOCK_NAME}`,
+      ...[paths.metrics, paths.episodes, paths.timing, paths.laterChecks],
+    ]);
     lock = lockFolder(path);
   } catch (error) {
     if (resume && error instanceof Deno.errors.NotFound) {

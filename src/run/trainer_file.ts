@@ -1,6 +1,7 @@
 /** A trainer's whole state as a checkpoint: weights, moments, steps done and moving baseline. */
 import { z } from "zod";
 import { UserError } from "../core/errors.ts";
+import type { StateBefore } from "../faults/step_checks.ts";
 import { createParameters, hashWeights, readParameters } from "../model/parameters.ts";
 import type { TrainingSetup } from "../rl/setup.ts";
 import { Trainer } from "../rl/trainer.ts";
@@ -65,6 +66,14 @@ export function restoreTrainer(
   });
   trainer.learner.writeMoments(...moments);
   return trainer;
+}
+
+/** What a checkpoint says that a trainer must be; undefined where it holds no trainer's state. */
+export function checkpointState(
+  { weights_W, moments, state }: Checkpoint,
+): StateBefore | undefined {
+  const parsed = stateSchema.safeParse(state);
+  return moments && parsed.success ? { weights_W, moments, state: parsed.data } : undefined;
 }
 
 /**

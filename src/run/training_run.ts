@@ -4,6 +4,7 @@ import { sentence, setting } from "../core/mention.ts";
 import type { CheckResult } from "../diagnose/invariant.ts";
 import { violated } from "../diagnose/invariants.ts";
 import { type MetricsRow, metricsRow } from "../rl/metrics.ts";
+import type { StateBefore } from "../faults/step_checks.ts";
 import { runChecks } from "../faults/trainer_checks.ts";
 import { evaluateStep } from "../rl/train_logged.ts";
 import type { Commands } from "../gpu/commands.ts";
@@ -27,6 +28,7 @@ import { writeChecks } from "./checks_file.ts";
 import { episodeRows } from "./episode_rows.ts";
 import { asMetricsRow } from "./metrics_rows.ts";
 import { cutJournal, Journal, lastRow } from "../files/journal.ts";
+import { cutLaterChecks, LaterChecks } from "./later_checks.ts";
 import { requireFiniteStep } from "./non_finite.ts";
 import { findResumePoint, type ResumePoint } from "./resume_point.ts";
 import { checkpointPath, type RunDirectory } from "./run_directory.ts";
@@ -34,7 +36,13 @@ import { type RunSettings, setupOf, writeSettings } from "./run_settings.ts";
 import { StepRecorder } from "./step_record.ts";
 import type { RowLog } from "./tensorboard_log.ts";
 import { TimingLog } from "./timing_log.ts";
-import { readBaseAgent, readTrainerState, restoreTrainer, saveTrainer } from "./trainer_file.ts";
+import {
+  checkpointState,
+  readBaseAgent,
+  readTrainerState,
+  restoreTrainer,
+  saveTrainer,
+} from "./trainer_file.ts";
 
 /** What a run is made of. */
 export interface TrainingOptions {
@@ -106,8 +114,17 @@ function passGate(results: readonly CheckResult[], options: TrainingOptions): vo
   );
 }
 
+/** A trainer to go on with. */
+interface Start {
+  readonly trainer: Trainer;
+  /** The weights that its KL reference was made from. */
+  readonly reference_W: Float32Array<ArrayBuffer>;
+  /** What it must be where it was taken up. */
+  readonly resumed?: StateBefore | undefined;
+}
+
 /** A trainer at step 0 on a fresh base agent, checked and saved. */
-async function beginTrainer(setup: TrainingSetup, options: TrainingOptions): Promise<Trainer> {
+async function beginTrainer(setup: TrainingSetup, options: TrainingOptions): Promise<Start> {
   const { directory, settings } = options;
   const { config: model, weights_W } = await makeBase(setup, options);
   writeSettings(directory.config, { ...settings, baseHash: await hashWeights(weights_W) });
@@ -126,14 +143,14 @@ async function beginTrainer(setup: TrainingSetup, options: TrainingOptions): Pro
   const { learner, state: { baseline } } = trainer;
   passGate(await runChecks(setup, { model, weights_W, baseline, learner }), options);
   await saveTrainer(trainer, checkpointPath(directory.path, trainer.state.step));
-  return trainer;
+  return { trainer, reference_W: weights_W };
 }
 
 /** The trainer as a checkpoint left it; rows of later steps are dropped, since those steps are redone. */
 async function resumeTrainer(
   setup: TrainingSetup,
   options: TrainingOptions & { readonly point: ResumePoint },
-): Promise<Trainer> {
+): Promise<Start> {
   const { directory, settings, onRemark, point: { step, metricsBytes, episodesBytes, loss } } =
     options;
   const basePath = checkpointPath(directory.path, 0);
@@ -157,7 +174,8 @@ async function resumeTrainer(
   const trainer = restoreTrainer(setup, { checkpoint, reference_W: base.weights_W, path });
   cutJournal(directory.metrics, metricsBytes);
   cutJournal(directory.episodes, episodesBytes);
-  return trainer;
+  cutLaterChecks(directory.laterChecks, step);
+  return { trainer, reference_W: base.weights_W, resumed: checkpointState(checkpoint) };
 }
 
 /** True at every `every`-th count; `every` 0: never. */
@@ -169,15 +187,20 @@ function isDue(count: number, every: number): boolean {
 const systemMs = () => performance.timeOrigin + performance.now();
 
 /** Steps until the end, or until a stop is asked for. */
-async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<void> {
+async function trainSteps(start: Start, options: TrainingOptions): Promise<void> {
+  const { trainer, reference_W, resumed } = start;
+  const { ignoreChecks: isIgnored = false } = options;
   const { directory, rowLogs = [], onStep, isStopRequested, nowMs = systemMs } = options;
   const { steps, episodesEvery, checkpointEvery, lr } = trainer.config;
   using metrics = new Journal(directory.metrics);
   using episodes = new Journal(directory.episodes);
   using timing = new TimingLog(directory.timing, { step: trainer.state.step, lr });
   const recorder = new StepRecorder(directory, trainer.config);
+  const { checkEvery: every } = trainer.config;
+  const later = new LaterChecks(directory.laterChecks, { every, reference_W, resumed, isIgnored });
   for (let isOver = trainer.state.step >= steps; !isOver;) {
     const before = await recorder.before(trainer);
+    const checked = await later.before(trainer);
     const startMs = nowMs();
     const report = await trainer.step();
     const endMs = nowMs();
@@ -190,10 +213,11 @@ async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<v
     }
     recorder.after(before, report, row);
     await requireFiniteStep(trainer, report, directory);
+    const refusal = await later.after(trainer, checked, report);
     // A signal is heard only between two turns of the event loop, and a step may end within one.
     await new Promise((resolve) => setTimeout(resolve, 0));
     const { step: done } = trainer.state;
-    isOver = done >= steps || isStopRequested?.() === true;
+    isOver = done >= steps || isStopRequested?.() === true || refusal !== undefined;
     if (isOver || isDue(done, checkpointEvery)) {
       metrics.sync();
       episodes.sync();
@@ -202,6 +226,7 @@ async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<v
       await saveTrainer(trainer, checkpointPath(directory.path, trainer.state.step));
     }
     onStep?.(row, report);
+    if (refusal) throw refusal;
   }
 }
 
@@ -211,21 +236,22 @@ async function trainSteps(trainer: Trainer, options: TrainingOptions): Promise<v
  *
  * @param options The run.
  * @returns How it stands.
- * @throws {UserError} When a file cannot be read or written, or with exit code 1 when an invariant is violated before the first step or
- * a loss or gradient is not finite.
+ * @throws {UserError} When a file cannot be read or written, or with exit code 1 when an invariant is violated before the first step
+ * or at a later one that is checked, or a loss or gradient is not finite.
  * @throws {DeviceLostError} When the device is gone; the run can be resumed.
  */
 export async function runTraining(options: TrainingOptions): Promise<TrainingResult> {
   const { commands, directory, onStart } = options;
   const setup = setupOf(commands, options.settings);
   const point = findResumePoint(directory, setup.config);
-  const trainer = point === undefined
+  const start = point === undefined
     ? await beginTrainer(setup, options)
     : await resumeTrainer(setup, { ...options, point });
+  const { trainer } = start;
   const { parameters } = trainer.learner;
   try {
     onStart?.(trainer.state.step);
-    await trainSteps(trainer, options);
+    await trainSteps(start, options);
     const last = lastRow(directory.metrics);
     return {
       steps: trainer.state.step,

@@ -29,12 +29,11 @@ function besideMetrics(
   run: string,
   known: KnownBases,
 ): Pick<TriageInput, "checks" | "laterChecks" | "algorithm" | "settings" | "runFolder"> {
-  const { checks, config } = runPaths(run);
-  const later = `${run}/later_checks.jsonl`;
+  const { checks, laterChecks, config } = runPaths(run);
   return {
     ...readFacts(config, { known }),
     checks: exists(checks) ? readChecks(checks) : undefined,
-    laterChecks: exists(later) ? readLaterChecks(later) : undefined,
+    laterChecks: exists(laterChecks) ? readLaterChecks(laterChecks) : undefined,
     runFolder: run,
   };
 }

@@ -75,8 +75,12 @@ gpuTest(
     assertEquals(found, expected);
     assertEquals(further, {
       ...Object.fromEntries(Object.keys(expected).map((name) => [name, []])),
-      sign_flip: ["advantage_of_episode"],
+      stale_old_logp: ["ratio_and_clip"],
+      entropy_sign: ["term_directions"],
+      sign_flip: ["advantage_of_episode", "term_directions"],
+      accum_local: ["term_directions"],
       sampler_temp: ["sampled_as_said"],
+      ref_is_policy: ["term_directions"],
     });
   },
 );

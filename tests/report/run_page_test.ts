@@ -33,6 +33,25 @@ async function pageOf(
   return runPage(run!, 0).body;
 }
 
+Deno.test("runPage() shows which later steps were checked, and what they violate", () =>
+  withFolder(async (folder) => {
+    const later = (rows: readonly Row[]) =>
+      Deno.writeTextFileSync(
+        `${folder}/later_checks.jsonl`,
+        rows.map((row) => `${JSON.stringify(row)}\n`).join(""),
+      );
+    later([{ step: 3, ...check(2, "holds", "gap") }, { step: 7, ...check(2, "holds", "gap") }]);
+    const holding = (await pageOf(folder, { rows: HEALTHY })).markup;
+    assertStringIncludes(holding, "Checked again in steps 3, 7: nothing is violated.");
+    later([{ step: 3, ...check(2, "holds", "gap") }, {
+      step: 7,
+      ...check(2, "violated", "a <gap>"),
+    }]);
+    const { markup } = await pageOf(folder, { rows: HEALTHY });
+    assertStringIncludes(markup, "Checked again in steps 3, 7: 1 violated.");
+    assertMatch(markup, /<th scope="row">7<\/th>[\s\S]*a &lt;gap&gt;/);
+  }));
+
 const gap = (row: Row) => ({ ...row, logp_gap: 0.07, ratio_max: 4 });
 
 Deno.test("runPage() says first what triage says, and links it to the charts", () =>

@@ -77,6 +77,7 @@ const CASES: Readonly<Record<keyof TrainConfig, readonly [value: string, run: re
     evalEpisodesPerTask: ["1", [...NO_SIGNAL, "evalEvery=2"]],
     checkpointEvery: ["1", TINY],
     episodesEvery: ["0", TINY],
+    checkEvery: ["1", TINY],
     recordEvery: ["1", TINY],
     // A median means something after four steps.
     recordSpikeFactor: ["0.001", [...NO_SIGNAL, "steps=5", "entropyCoef=0.1"]],
@@ -95,7 +96,14 @@ function filesBelow(folder: string): Record<string, string> {
 }
 
 /** Keys that say what a run writes; the others show in memory, which takes a third of the time. */
-const FILE_KEYS = ["steps", "checkpointEvery", "episodesEvery", "recordEvery", "recordSpikeFactor"];
+const FILE_KEYS = [
+  "steps",
+  "checkpointEvery",
+  "episodesEvery",
+  "checkEvery",
+  "recordEvery",
+  "recordSpikeFactor",
+];
 
 /** The weights and metrics that a training ends with. */
 async function trained(commands: Commands, config: TrainConfig): Promise<unknown> {

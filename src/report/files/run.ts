@@ -5,6 +5,7 @@ import { rowsOf } from "../../files/journal.ts";
 import { readJson } from "../../files/json.ts";
 import { exists, namesIn } from "../../files/paths.ts";
 import { readChecks } from "../../run/checks_file.ts";
+import { readLaterChecks } from "../../run/later_checks_file.ts";
 import { checkpointSteps, runPaths } from "../../run/run_directory.ts";
 import { readSettings } from "../../run/run_settings.ts";
 import {
@@ -96,6 +97,7 @@ export function readRun(
     settings: exists(paths.config) ? readSettings(paths.config) : undefined,
     ...metricsOf(rowsOf(paths.metrics), paths.metrics),
     checks: exists(paths.checks) ? readChecks(paths.checks) : [],
+    ...(exists(paths.laterChecks) && { laterChecks: readLaterChecks(paths.laterChecks) }),
     episodes: exists(paths.episodes) ? readEpisodes(paths.episodes, episodeSteps) : [],
     checkpoints: checkpointSteps(path),
     recorded: readRecorded(path),
