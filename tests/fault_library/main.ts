@@ -1,9 +1,9 @@
 /**
  * Trains with every fault of the library and with the right trainer, and writes what checks and triage say of it.
- * Usage: deno task fault-library [--out=runs/fault-library] [--only=NAME,…] [--seeds=0,1] [--half=development|held-out]
- * [--checks] [--table] [--page] [--worker=0 --workers=2]. What was cut off goes on where it was. --checks judges runs that were made
- * before by the checks of this version, as far as a fault must have been seen; --table makes no run and writes the tables of
- * those that are there, with --page into docs/fault_library.md.
+ * Usage: deno task fault-library [--out=runs/fault-library] [--of=faults|correct] [--only=NAME,…] [--seeds=0,1]
+ * [--half=development|held-out] [--worker=0 --workers=2] [--checks] [--table] [--page]. What was cut off goes on where it was.
+ * --checks judges runs that were made before by the checks of this version, as far as a fault must have been seen; --table makes
+ * no run and writes the tables of those that are there, with --page into docs/fault_library.md.
  */
 import { openLayout } from "../../cli/gpu_layout.ts";
 import { Commands } from "../../src/gpu/commands.ts";
@@ -121,7 +121,14 @@ function commit(): string {
   return new TextDecoder().decode(stdout).trim();
 }
 
-/** All runs, those first that say what is harmless. */
+/** Which runs are made: `--of=faults`, `--of=correct`, or both; a name or a half means faults. */
+function isWanted(kind: "faults" | "correct"): boolean {
+  const isNamed = (flag("only") ?? flag("half")) !== undefined;
+  const of = flag("of") ?? (isNamed ? "faults" : undefined);
+  return of === undefined || of === kind;
+}
+
+/** All runs: those first that say what is harmless, then faults, then the other settings; a seed of each before the next. */
 function allWanted(out: string): Wanted[] {
   const only = flag("only")?.split(",");
   const half = flag("half");
@@ -131,17 +138,18 @@ function allWanted(out: string): Wanted[] {
   );
   const references = new Set(PLANTED.map(referenceOf));
   const correct = CORRECT_SETTINGS.flatMap((setting) =>
-    seedsOf(setting).map((seed) => ({
-      isReference: references.has(setting),
-      wanted: wantedCorrect(out, setting, seed),
-    }))
-  );
+    seedsOf(setting).map((seed) => ({ setting, seed }))
+  ).sort((a, b) => a.seed - b.seed);
   const correctWhere = (isReference: boolean) =>
-    correct.flatMap((run) => run.isReference === isReference ? [run.wanted] : []);
+    correct.filter(({ setting }) => references.has(setting) === isReference)
+      .map(({ setting, seed }) => wantedCorrect(out, setting, seed));
+  const wantedFaults = seeds.flatMap((seed) =>
+    faults.map((fault) => wantedFault(out, fault, seed))
+  );
   return [
-    ...correctWhere(true),
-    ...seeds.flatMap((seed) => faults.map((fault) => wantedFault(out, fault, seed))),
-    ...(only ?? half) === undefined ? correctWhere(false) : [],
+    ...isWanted("correct") ? correctWhere(true) : [],
+    ...isWanted("faults") ? wantedFaults : [],
+    ...isWanted("correct") ? correctWhere(false) : [],
   ];
 }
 
