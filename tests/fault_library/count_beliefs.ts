@@ -8,7 +8,7 @@ import { exists, namesIn } from "../../src/files/paths.ts";
 import { runPaths } from "../../src/run/run_directory.ts";
 import { RULES } from "../../src/faults/triage_rules.ts";
 import { triageRun } from "../../src/run/triage_run.ts";
-import { halfOf } from "./fault.ts";
+import { halfOf, nearOf } from "./fault.ts";
 import { PLANTED } from "./faults.ts";
 
 /** The symptom that makes a cause as likely as it is: the strongest of those that name it. */
@@ -33,7 +33,7 @@ for (const entry of namesIn(folder).sort()) {
   if (!first) continue;
   const key = `${strongestSymptom(first)}\n${first.fault}`;
   const count = counts.get(key) ?? { right: [], wrong: [] };
-  const isRight = [...fault.named, ...fault.near].includes(first.fault);
+  const isRight = [...fault.named, ...nearOf(fault)].includes(first.fault);
   count[isRight ? "right" : "wrong"].push(`${name} ${seed}`);
   counts.set(key, count);
 }
