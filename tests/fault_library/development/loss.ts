@@ -11,9 +11,9 @@ function resyncedWhere(condition: string) {
     find: REUSED,
     put: `    if (this.#reference?.parameters && ${condition}) {
       writeParameters(
-        this.#commands,
+        this.learner.commands,
         this.#reference.parameters,
-        await readParameters(this.#commands, this.learner.parameters),
+        await readParameters(this.learner.commands, this.learner.parameters),
       );
     }
 ${REUSED}`,
@@ -64,9 +64,10 @@ export const LOSS: readonly PlantedFault[] = [
     begins: 0,
     patches: [{
       file: TRAINER,
-      find: "      this.#reference_W ?? await readParameters(this.#commands, learner.parameters),",
+      find:
+        "      this.#reference_W ?? await readParameters(this.setup.commands, learner.parameters),",
       put: `      new Float32Array(
-        new Uint32Array((await readParameters(this.#commands, learner.parameters)).buffer)
+        new Uint32Array((await readParameters(this.learner.commands, learner.parameters)).buffer)
           .map((bits) => bits & 0xffff0000).buffer,
       ),`,
     }],
@@ -144,10 +145,10 @@ export const LOSS: readonly PlantedFault[] = [
         file: TRAINER,
         find: "    const oldLogp_BC = await stages.oldLogp(batch, { ...context, mask_BC });",
         put: `    const { parameters } = this.learner;
-    const now_W = await readParameters(this.#commands, parameters);
-    writeParameters(this.#commands, parameters, this.#late_W ?? now_W);
+    const now_W = await readParameters(this.learner.commands, parameters);
+    writeParameters(this.learner.commands, parameters, this.#late_W ?? now_W);
     const oldLogp_BC = await this.recompute(batch);
-    writeParameters(this.#commands, parameters, now_W);
+    writeParameters(this.learner.commands, parameters, now_W);
     this.#late_W = now_W;`,
       },
     ],

@@ -114,8 +114,8 @@ export const UPDATING: readonly PlantedFault[] = [
     resumeAt: 12,
     patches: [{
       file: "src/run/training_run.ts",
-      find: "    reference_W: base.weights_W,",
-      put: "    reference_W: checkpoint.weights_W,",
+      find: "restoreTrainer(setup, { checkpoint, reference_W: base.weights_W, path });",
+      put: "restoreTrainer(setup, { checkpoint, reference_W: checkpoint.weights_W, path });",
     }],
     settings: ["klCoef=0.1"],
   },

@@ -46,7 +46,7 @@ export const LOSS: readonly PlantedFault[] = [
       {
         file: TRAINER,
         find:
-          "      this.#reference_W ?? await readParameters(this.#commands, learner.parameters),",
+          "      this.#reference_W ?? await readParameters(this.setup.commands, learner.parameters),",
         put: "      initialValues(learner.parameters.config, 0),",
       },
     ],
