@@ -1,13 +1,11 @@
 /** TRL's table of completions: the texts of one generation batch with their rewards and advantages, as Parquet. */
-import { UserError } from "../core/errors.ts";
 import type { LogInput } from "../logs/reader.ts";
 import { Field } from "./field.ts";
+import { parquetRows } from "./parquet.ts";
 import type { TokenSequence } from "./token_batch.ts";
 import type { TokenReader } from "./token_reader.ts";
 import { present } from "./token_values.ts";
 
-/** Rows taken out of the file at once. */
-const ROWS_AT_ONCE = 1024;
 /** A batch of a million completions is none; a damaged footer promises more. */
 const MAX_ROWS = 1_000_000;
 const MAX_BYTES = 64 * 2 ** 20;
@@ -70,38 +68,11 @@ function sequenceOf(row: Field, groups: Groups): TokenSequence {
   };
 }
 
-/** What the decoder answers; what it throws is said of the file. */
-async function decoded<T>(name: string, decode: () => T | Promise<T>): Promise<T> {
-  try {
-    return await decode();
-  } catch (error) {
-    throw new UserError(
-      `Cannot read ${name}: its Parquet is damaged, or packed otherwise than with Snappy (${
-        error instanceof Error ? error.message : error
-      })`,
-    );
-  }
-}
-
 async function* rowsOf(input: LogInput): AsyncGenerator<Field> {
-  const { parquetMetadata, parquetReadObjects } = await import("hyparquet");
-  const file = await bytesOf(input);
-  const metadata = await decoded(input.name, () => parquetMetadata(file));
-  const count = Number(metadata.num_rows);
-  if (!(count <= MAX_ROWS)) {
-    throw new UserError(
-      `Cannot read ${input.name}: it has ${count} rows, but a table of completions must have at most ${MAX_ROWS}`,
-    );
-  }
-  for (let rowStart = 0; rowStart < count; rowStart += ROWS_AT_ONCE) {
-    const rowEnd = Math.min(rowStart + ROWS_AT_ONCE, count);
-    const rows = await decoded(
-      input.name,
-      () => parquetReadObjects({ file, metadata, rowStart, rowEnd }),
-    );
-    for (const [i, row] of rows.entries()) {
-      yield new Field(row, { file: input.name, row: rowStart + i + 1 });
-    }
+  const options = { name: input.name, maxRows: MAX_ROWS };
+  let number = 0;
+  for await (const rows of parquetRows(await bytesOf(input), options)) {
+    for (const row of rows) yield new Field(row, { file: input.name, row: ++number });
   }
 }
 
