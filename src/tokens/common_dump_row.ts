@@ -44,7 +44,7 @@ export const COMMON_DUMP_SCALARS = z.object({
   }).optional(),
   prompt: z.string().optional().describe("text of the prompt"),
   answer: z.string().optional().describe("text of the answer"),
-  answer_len: COUNT.optional().describe("tokens that the policy wrote, where ids are not known"),
+  answer_len: COUNT.optional().describe("tokens that the policy wrote, as the trainer counts them"),
 });
 
 /** A whole row. Every array is as long as `ids`, which a schema cannot say. */

@@ -106,7 +106,7 @@ export interface TokenSequence {
   /** Texts of a dump that holds no ids, or holds both. */
   readonly prompt?: string;
   readonly answer?: string;
-  /** Tokens that the policy wrote, of a dump that tells their number and no ids. */
+  /** Tokens that the policy wrote, as the dump states their number. */
   readonly answerLength?: number;
 }
 

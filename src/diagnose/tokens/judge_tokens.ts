@@ -6,6 +6,7 @@ import { boundsOf, type SamplerEngine } from "./engine_bounds.ts";
 import { GAP } from "./gap.ts";
 import { GROUPS } from "./groups.ts";
 import { LENGTHS } from "./lengths.ts";
+import { howToCheck, howToGetTokens } from "./missing.ts";
 import { MASK } from "./mask.ts";
 import { NON_FINITE } from "./non_finite.ts";
 import { NORMALISER } from "./normaliser.ts";
@@ -62,10 +63,37 @@ export async function judgeTokens(
     bounds: boundsOf(sampler ?? (source.producer === "agentrl" ? "exact" : "bf16")),
     groupSize,
   };
-  const checks = TOKEN_CHECKS.map((kind) => kind.open(context));
+  const checks = TOKEN_CHECKS.map((kind) => ({ kind, check: kind.open(context) }));
+  let sequenceCount = 0, hasTokens = false;
   for await (const sequence of batch.sequences()) {
+    sequenceCount++;
+    hasTokens ||= sequence.ids.length > 0;
     const view = viewOf(sequence);
-    for (const check of checks) check.add(view);
+    for (const { check } of checks) check.add(view);
   }
-  return orderFindings(checks.flatMap((check) => check.finish()));
+  if (sequenceCount === 0) return [nothingToJudge("The dump holds no sequence.")];
+  const { form } = source;
+  // Of texts each check of tokens would say that it lacks them.
+  const able = hasTokens ? checks : checks.filter(({ kind }) => kind === GROUPS);
+  const findings = able.flatMap(({ check }) => check.finish()).map((finding) =>
+    withHowTo(finding, form)
+  );
+  const lacking = hasTokens ? [] : [{
+    ...nothingToJudge(
+      "Not checked: masks, log-probs, ends and turns. The dump holds texts and no tokens.",
+    ),
+    next: howToGetTokens(form),
+  }];
+  return orderFindings([...findings, ...lacking]);
+}
+
+function nothingToJudge(sentence: string): Finding {
+  return { id: "no_tokens", class: "not-checkable", sentence };
+}
+
+/** Of what could not be checked: how that form of dump comes to hold it. */
+function withHowTo(finding: Finding, form: string): Finding {
+  if (finding.class !== "not-checkable" || finding.next !== undefined) return finding;
+  const next = howToCheck(form, finding.id);
+  return next === undefined ? finding : { ...finding, next };
 }

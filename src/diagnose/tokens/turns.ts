@@ -17,6 +17,8 @@ const ID = "prefix_broken";
 
 /** Tokens that may be lost or put in where two renderings of one text differ. */
 const MOST_EDITED = 8;
+/** The same where the earlier turn ends behind them. */
+const MOST_AT_END = 2;
 /** Tokens that must agree again behind it: the same text goes on. */
 const LEAST_AGREEING = 4;
 /** Boundaries that must show a mark before its lack says something. */
@@ -25,6 +27,7 @@ const LEAST_BOUNDARIES = 3;
 /** A turn of a sample: of its sequence no more than must be kept. */
 interface Turn {
   readonly ids: Uint32Array;
+  readonly scored: Uint8Array;
   readonly hash: number;
   readonly step: number | undefined;
   readonly origin: Origin;
@@ -38,32 +41,56 @@ interface Departure {
   readonly edit?: { readonly lost: readonly number[]; readonly added: readonly number[] };
 }
 
-/** The smallest edit behind which both go on alike. */
-function editAt(earlier: Uint32Array, later: Uint32Array, at: number): Departure["edit"] {
+/** The smallest edit at two indices behind which both go on alike. */
+function editAt(
+  earlier: Uint32Array,
+  later: Uint32Array,
+  { from, to }: { readonly from: number; readonly to: number },
+): { readonly lost: number; readonly added: number } | undefined {
   for (let size = 1; size <= 2 * MOST_EDITED; size++) {
     for (let lost = Math.max(0, size - MOST_EDITED); lost <= Math.min(size, MOST_EDITED); lost++) {
       const added = size - lost;
-      const rest = earlier.length - at - lost;
+      const rest = earlier.length - from - lost;
       if (rest < 0) continue;
       const agreeing = Math.min(LEAST_AGREEING, rest);
+      // A short end agrees with anything: there no more than a mark may be lost.
+      if (agreeing < LEAST_AGREEING && size > MOST_AT_END) continue;
       let i = 0;
-      while (i < agreeing && earlier[at + lost + i] === later[at + added + i]) i++;
-      if (i < agreeing) continue;
-      return {
-        lost: [...earlier.subarray(at, at + lost)],
-        added: [...later.subarray(at, at + added)],
-      };
+      while (i < agreeing && earlier[from + lost + i] === later[to + added + i]) i++;
+      if (i === agreeing) return { lost, added };
     }
   }
   return undefined;
 }
 
-function departureOf(earlier: Uint32Array, later: Uint32Array): Departure | undefined {
-  let at = 0;
-  while (at < earlier.length && earlier[at] === later[at]) at++;
-  if (at === earlier.length) return undefined;
-  const edit = editAt(earlier, later, at);
-  return edit ? { at, edit } : { at };
+/**
+ * Compares a turn with the one before it. An edit stands for the same text only where all that is left of the earlier turn is
+ * found again, up to further edits: two branches of one history agree here and there, and then no more.
+ */
+function departureOf(earlier: Turn, later: Turn): Departure | undefined {
+  const [a, b] = [earlier.ids, later.ids];
+  let from = 0, to = 0;
+  let first: Departure | undefined;
+  for (;;) {
+    while (from < a.length && a[from] === b[to]) {
+      from++;
+      to++;
+    }
+    if (from === a.length) return first;
+    // What the policy drew in both is a branch of its own, and no history that was written again.
+    if (!first && later.scored[to] === 1) return undefined;
+    const edit = editAt(a, b, { from, to });
+    if (!edit) return { at: first?.at ?? to };
+    first ??= {
+      at: to,
+      edit: {
+        lost: [...a.subarray(from, from + edit.lost)],
+        added: [...b.subarray(to, to + edit.added)],
+      },
+    };
+    from += edit.lost;
+    to += edit.added;
+  }
 }
 
 /** What follows an id that ends turns. */
@@ -115,7 +142,7 @@ class TurnTally {
     const key = JSON.stringify([step ?? null, phase ?? null, group ?? null, sample]);
     const turns = this.samples.get(key);
     const { file, row, offset } = view.sequence;
-    const turn = { ids, hash: view.hash, step, origin: { file, row, offset, sample } };
+    const turn = { ids, scored, hash: view.hash, step, origin: { file, row, offset, sample } };
     if (turns) turns.push(turn);
     else this.samples.set(key, [turn]);
   }
@@ -132,7 +159,7 @@ function judgeTurns(tally: TurnTally): { readonly found: Finding[]; readonly pai
       const [earlier, later] = [ordered[i - 1], ordered[i]];
       if (earlier.hash === later.hash) continue; // The same once more.
       pairs++;
-      const departure = departureOf(earlier.ids, later.ids);
+      const departure = departureOf(earlier, later);
       if (!departure) continue;
       broken++;
       if (departure.edit) {
