@@ -129,10 +129,6 @@ export function findingGroups(
 }
 
 /** What to do first, then all findings. */
-export function findingsPart(
-  findings: readonly SaidFinding[],
-  ids: ChartIds,
-  targetOf?: PlaceTarget,
-): Html {
-  return html`${firstPart(findings)}${findingGroups(findings, ids, targetOf)}`;
+export function findingsPart(findings: readonly SaidFinding[], ids: ChartIds): Html {
+  return html`${firstPart(findings)}${findingGroups(findings, ids)}`;
 }

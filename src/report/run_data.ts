@@ -6,6 +6,7 @@ import type { CheckResult } from "../diagnose/invariant.ts";
 import type { LaterCheck } from "../diagnose/triage/evaluate.ts";
 import type { TriageReport } from "../diagnose/triage/triage.ts";
 import type { RunSettings } from "../run/run_settings.ts";
+import type { TokenData } from "./token_data.ts";
 import { keptIndices, type Point } from "./downsample.ts";
 
 /** A sampled episode. */
@@ -51,6 +52,8 @@ export interface RunData {
   readonly episodes: readonly EpisodeData[];
   readonly checkpoints: readonly number[];
   readonly recorded: readonly RecordedStepData[];
+  /** Its episodes token by token; left out where none were written or nobody asked. */
+  readonly tokens?: TokenData;
   /** What triage says of it, or why it could not be judged; left out where nobody asked. */
   readonly triage?: RunJudgement | { readonly problem: string };
 }

@@ -12,6 +12,7 @@ import { type Html, html, idOf, NOTHING } from "./html.ts";
 import type { RunData } from "./run_data.ts";
 import { bandNote, groupCharts, otherCharts } from "./run_panels.ts";
 import { columnsOf, dataTable, facts, partHeading, verdictMark } from "./tables.ts";
+import { tokenFindings, tokenParts } from "./token_page.ts";
 import { triagePart } from "./triage_part.ts";
 import { transcripts } from "./transcripts.ts";
 
@@ -146,6 +147,16 @@ function recordedList({ recorded }: RunData): Html {
   `;
 }
 
+/** Its episodes token by token, what is said about them first; of other parts of a token page the groups. */
+function tokensPart({ tokens }: RunData, prefix: string): Html {
+  if (tokens === undefined) return NOTHING;
+  const id = idOf(prefix, "tokens");
+  const parts = tokenParts(tokens, id).map(({ id, title, body }) =>
+    html`<h4 id="${id}">${title}</h4>${body}`
+  );
+  return html`${tokenFindings(tokens, id)}${parts}`;
+}
+
 /**
  * The page of a run.
  *
@@ -178,6 +189,8 @@ Exact zeros on a logarithmic axis stand at its foot, marked 0.</p>
 ${recordedList(run)}
 ${groups.map(([group, title, charts]) => block(group, title, grid(charts)))}${
     block("other", "Other metrics", grid(others))
-  }${block("episodes", "Episodes", transcripts(run, prefix))}`;
+  }${block("episodes", "Episodes", transcripts(run, prefix))}${
+    block("tokens", "Episodes token by token", tokensPart(run, prefix))
+  }`;
   return { id: prefix, title: `Run ${run.name}`, body, parts };
 }

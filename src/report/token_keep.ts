@@ -18,7 +18,7 @@ export interface KeptSequence {
 export const MAX_WINDOW = 1200;
 
 /** Sequences on a page: more make lists that nobody reads. */
-const MAX_SEQUENCES = 400;
+const MAX_SEQUENCES = 1000;
 
 /** Characters of a text. */
 const MAX_TEXT = 4000;

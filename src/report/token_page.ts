@@ -1,7 +1,7 @@
 /** The page of a token dump: what is said about it, two charts, its groups side by side, and every kept sequence as coloured text. */
 import type { Section } from "./document.ts";
 import { producerTitle } from "../producers/producers.ts";
-import { findingsPart, type PlaceTarget } from "./findings_part.ts";
+import { findingGroups, firstPart, type PlaceTarget } from "./findings_part.ts";
 import { formatNumber } from "./format.ts";
 import { type Content, type Html, html, idOf, NOTHING } from "./html.ts";
 import { facts, partHeading } from "./tables.ts";
@@ -35,7 +35,12 @@ function sourceFacts({ source, digest: { totals, kept } }: TokenData): Html {
     ["dump", path],
     ["form", files.length > 1 ? `${form}, ${formatNumber(files.length)} files` : form],
     ["written by", producer === undefined ? "not known" : producerTitle(producer)],
-    ["sequences", `${formatNumber(sequences)}, in ${formatNumber(groups)} groups`],
+    [
+      "sequences",
+      `${formatNumber(sequences)}, ${
+        groups === 0 ? "without groups" : `in ${formatNumber(groups)} groups`
+      }`,
+    ],
     [
       "tokens",
       `${formatNumber(tokens)}${
@@ -195,14 +200,18 @@ function viewer(data: TokenData, id: string): Html {
 }
 
 /** A part of a page under a heading of its own. */
-interface TokenPart {
+export interface TokenPart {
   readonly id: string;
   readonly title: string;
   readonly body: Html;
 }
 
-/** The parts of a token page that have something to show. */
-function tokenParts(data: TokenData, id: string): TokenPart[] {
+/**
+ * The parts of a token page that have something to show.
+ *
+ * @param id Unique in the document; ids of what is in it begin so.
+ */
+export function tokenParts(data: TokenData, id: string): TokenPart[] {
   const { digest } = data;
   const kept = new Set(digest.kept.map(({ summary }) => summary.key));
   const count = digest.totals.groups;
@@ -225,6 +234,11 @@ function tokenParts(data: TokenData, id: string): TokenPart[] {
   ].filter(({ body }) => body.markup !== "");
 }
 
+/** What is said about the tokens, linked to those that show it. */
+export function tokenFindings(data: TokenData, id: string): Html {
+  return findingGroups(data.findings, new Map(), placeTarget(data, id));
+}
+
 /** Where a finding's token shows: in the sequence of its row and sample, where that is kept. */
 function placeTarget({ digest: { kept } }: TokenData, id: string): PlaceTarget {
   return (place) =>
@@ -241,7 +255,7 @@ function placeTarget({ digest: { kept } }: TokenData, id: string): PlaceTarget {
 export function tokenPage(data: TokenData, index: number): Section {
   const id = idOf("tokens", index);
   const parts = tokenParts(data, id);
-  const body = html`${findingsPart(data.findings, new Map(), placeTarget(data, id))}
+  const body = html`${firstPart(data.findings)}${tokenFindings(data, id)}
 ${sourceFacts(data)}
 ${parts.map((part) => html`${partHeading(part.id, part.title)}\n${part.body}`)}`;
   return {

@@ -22,6 +22,7 @@ declare const document: {
 const KEYS = {
   Enter: { key: "Enter", code: "Enter", windowsVirtualKeyCode: 13, text: "\r" },
   ArrowRight: { key: "ArrowRight", code: "ArrowRight", windowsVirtualKeyCode: 39 },
+  Escape: { key: "Escape", code: "Escape", windowsVirtualKeyCode: 27 },
 } as const;
 
 /** A message of the browser: an answer, which carries the number of its question, or an event. */

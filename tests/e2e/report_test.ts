@@ -1,8 +1,8 @@
 /** Reports in a real browser: nothing is requested, charts are drawn, and every kind of reader gets the numbers. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import axe from "axe-core";
 import { HOSTILE, writeFaults, writeLab, writeMatrix, writeRun } from "../report/fixture.ts";
 import { withFolder } from "../files/with_folder.ts";
+import { accessViolations } from "./accessibility.ts";
 import { openFile, withBrowser } from "./browser.ts";
 import { agentrl, assertRefused } from "./command_line.ts";
 import type { Browser, Page, PageElement } from "./devtools.ts";
@@ -42,15 +42,6 @@ interface PageControl extends PageElement {
   dispatchEvent(event: Event): boolean;
 }
 declare function getComputedStyle(element: unknown): { readonly backgroundColor: string };
-
-/** What axe-core says of a page. */
-interface AxeResults {
-  readonly violations: readonly {
-    readonly id: string;
-    readonly impact: string;
-    readonly nodes: readonly { readonly html: string }[];
-  }[];
-}
 
 /** What Chart.js offers in the page. */
 interface PageGlobals {
@@ -180,13 +171,7 @@ const WIDTHS = [[360, "dark"], [768, "light"], [1280, "light"], [1920, "dark"]] 
 async function checkAccess(browser: Browser, path: string): Promise<void> {
   for (const [width, scheme] of [[360, "light"], [1280, "dark"]] as const) {
     const { page } = await openFile(browser, { path, width, scheme });
-    await page.send("Runtime.evaluate", { expression: axe.source });
-    const found = await page.evaluate(async () => {
-      const { axe } = globalThis as unknown as { axe: { run(): Promise<AxeResults> } };
-      const { violations } = await axe.run();
-      return violations.map(({ id, impact, nodes }) => `${impact}: ${id} at ${nodes[0].html}`);
-    });
-    assertEquals(found, [], `at ${width} px, ${scheme}`);
+    assertEquals(await accessViolations(page), [], `at ${width} px, ${scheme}`);
     await page.close();
   }
 }

@@ -65,7 +65,7 @@ Deno.test("TokenCollector cuts a group that would fill the page, and keeps its w
     (_, n) => withGap(n, { gap: n === 789 ? 3 : 0.5, token: 20 }),
   ).map((one) => ({ ...one, group: "one" }));
   const { digest } = dataOf(dump);
-  assert(digest.kept.length <= 400 && digest.kept.length > 100);
+  assert(digest.kept.length < 1000 && digest.kept.length > 400);
   assertEquals(digest.kept[0]?.summary.key, "790");
   assertEquals(digest.groups.map(({ size, members }) => [size, members.length]), [[1000, 64]]);
 });

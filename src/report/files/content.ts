@@ -4,6 +4,7 @@ import { matrixSchema } from "../../diagnose/check_schema.ts";
 import { inWords } from "../../core/mention.ts";
 import { type FindingWords, PLAIN_WORDS, sayFinding } from "../../diagnose/finding.ts";
 import { isOwnRun } from "../../files/own_run.ts";
+import { contentOf } from "../../files/token_source.ts";
 import { infoOf, isFolder, namesIn } from "../../files/paths.ts";
 import { readText } from "../../files/read_file.ts";
 import { readLabRecord } from "../../lab/lab.ts";
@@ -12,6 +13,7 @@ import { faultsOfLab } from "../faults_data.ts";
 import type { LogData } from "../log_data.ts";
 import { matrixOfLab } from "../matrix_page.ts";
 import type { RunData } from "../run_data.ts";
+import type { TokenData } from "../token_data.ts";
 import { EMPTY_CONTENT, type ReportContent } from "../report_content.ts";
 import { benchSchema } from "../speed_page.ts";
 import { isFaultsFolder, readFaults } from "./faults.ts";
@@ -21,6 +23,8 @@ import { readRun } from "./run.ts";
 export interface ContentReading {
   /** Reads and judges another trainer's log; left out: such a log is refused. */
   readonly readLog?: (path: string) => Promise<LogData>;
+  /** Reads and judges a token dump; left out: such a dump is refused, and no tokens are shown of runs of ours. */
+  readonly readDump?: (path: string) => Promise<TokenData>;
   /** How next steps and settings are said, for example as commands (default: plainly). */
   readonly words?: FindingWords;
 }
@@ -29,11 +33,16 @@ export interface ContentReading {
 const EPISODE_STEPS = 16;
 
 /** A run of ours with what triage says of it. One that triage refuses is shown all the same. */
-function readJudgedRun(
+async function readJudgedRun(
   path: string,
-  { words = PLAIN_WORDS, episodeSteps }: ContentReading & { readonly episodeSteps: number },
-): RunData {
-  const run = readRun(path, { episodeSteps });
+  reading: ContentReading & { readonly episodeSteps: number },
+): Promise<RunData> {
+  const { words = PLAIN_WORDS, readDump, episodeSteps } = reading;
+  const hasDump = readDump && isFolder(path) && (await contentOf(path)).dump;
+  const run = {
+    ...readRun(path, { episodeSteps }),
+    ...(hasDump && { tokens: await readDump(path) }),
+  };
   try {
     const { report, findings } = triageRun(path);
     return {
@@ -100,12 +109,23 @@ async function add(
   reading: ContentReading & { readonly episodeSteps: number },
 ): Promise<ReportContent> {
   if (isOwnRun(path)) {
-    return { ...content, runs: [...content.runs, readJudgedRun(path, reading)] };
+    return { ...content, runs: [...content.runs, await readJudgedRun(path, reading)] };
   }
   const filled = isFolder(path) ? addFolder(content, path) : addDocument(content, path);
   if (filled) return filled;
-  const { readLog } = reading;
-  if (readLog) return { ...content, logs: [...content.logs, await readLog(path)] };
+  const { readLog, readDump } = reading;
+  const found = await contentOf(path);
+  const hasDump = readDump && found.dump;
+  // Whoever reads a log says why there is none.
+  const logs = readLog && (found.log || !hasDump) ? [await readLog(path)] : [];
+  const tokens = hasDump ? [await readDump(path)] : [];
+  if (logs.length + tokens.length > 0) {
+    return {
+      ...content,
+      logs: [...content.logs, ...logs],
+      tokens: [...content.tokens, ...tokens],
+    };
+  }
   throw new UserError(
     `Cannot report ${path}: it holds none of what this reads, which are folders of runs, of the catalogue and of ` +
       "experiments, and the JSON of the matrix of checks and of timings",

@@ -1,17 +1,24 @@
 /** One HTML file about what lies at some paths: reads, judges, renders and writes. */
 import { judgeLog } from "../../diagnose/findings/judge_log.ts";
 import { type FindingWords, sayFinding } from "../../diagnose/finding.ts";
+import type { TokenSettings } from "../../diagnose/tokens/judge_tokens.ts";
 import { readRunLog } from "../../files/log_source.ts";
 import { interpret } from "../../producers/interpret.ts";
 import type { RunView } from "../../producers/run_view.ts";
 import type { LogData } from "../log_data.ts";
 import { readContent } from "./content.ts";
+import type { TextOf } from "./token_texts.ts";
+import { readTokenData } from "./tokens.ts";
 import { writeReport } from "./write_report.ts";
 
 /** How logs are read and judged, and what is said about them. */
 export interface LogReading {
   /** Reads a log and gives it its meaning (default: by what it tells of itself). */
   readonly readView?: (path: string) => Promise<RunView>;
+  /** What token dumps do not tell. */
+  readonly tokens?: TokenSettings;
+  /** Texts of token ids (default: those of our own vocabulary in our own runs). */
+  readonly textOf?: TextOf | undefined;
   /** A healthy run of the same user's. */
   readonly against?: RunView | undefined;
   /** How next steps and settings are said, for example as commands (default: plainly). */
@@ -23,6 +30,9 @@ function nameOf(path: string): string {
   if (path === "-") return "standard input";
   return path.replace(/\/+$/, "").split("/").at(-1) || path;
 }
+
+/** Bytes of a report that tokens may fill: episodes and charts want as much. */
+const TOKEN_BYTES = 600_000;
 
 async function readByItself(path: string): Promise<RunView> {
   return interpret(await readRunLog(path), { settings: {} });
@@ -38,13 +48,16 @@ export async function reportLogs(
   out: string,
   reading: LogReading,
 ): Promise<number> {
-  const { readView = readByItself, against, words } = reading;
+  const { readView = readByItself, against, words, textOf, tokens: settings = {} } = reading;
   const readLog = async (path: string): Promise<LogData> => {
     const view = await readView(path);
     const findings = judgeLog(view, { against }).map((found) => sayFinding(found, words));
     return { name: nameOf(path), view, findings, against };
   };
-  const content = await readContent(paths, { readLog, ...(words && { words }) });
+  const maxBytes = Math.floor(TOKEN_BYTES / paths.length);
+  const readDump = (path: string) =>
+    readTokenData(path, { name: nameOf(path), settings, textOf, words, maxBytes });
+  const content = await readContent(paths, { readLog, readDump, ...(words && { words }) });
   return await writeReport(out, content, { words: words?.mention });
 }
 

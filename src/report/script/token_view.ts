@@ -49,6 +49,8 @@ export function chosenSequences(
 /** The box with the values of a token. */
 class ValueBox {
   readonly #box: HTMLElement;
+  /** The token that it is about; undefined while it is hidden. */
+  #span: HTMLElement | undefined;
 
   constructor(box: HTMLElement) {
     this.#box = box;
@@ -66,12 +68,14 @@ class ValueBox {
     box.replaceChildren(list);
     box.hidden = false;
     span.setAttribute("aria-describedby", box.id);
-    this.#place(span);
+    this.#span = span;
+    this.place();
   }
 
-  /** Below the token where there is room, else above it; never outside of the window. */
-  #place(span: HTMLElement): void {
-    const box = this.#box;
+  /** Puts it below its token where there is room, else above it; never outside of the window. */
+  place(): void {
+    const [box, span] = [this.#box, this.#span];
+    if (!span) return;
     const token = span.getClientRects()[0] ?? span.getBoundingClientRect();
     const { width, height } = box.getBoundingClientRect();
     const right = document.documentElement.clientWidth - width - MARGIN;
@@ -85,6 +89,7 @@ class ValueBox {
 
   hide(): void {
     this.#box.hidden = true;
+    this.#span = undefined;
   }
 }
 
@@ -146,7 +151,9 @@ class TokenView {
     for (const event of ["pointerleave", "focusout"]) {
       list.addEventListener(event, () => this.#box.hide());
     }
-    addEventListener("scroll", () => this.#box.hide(), { passive: true });
+    for (const event of ["scroll", "resize"]) {
+      addEventListener(event, () => this.#box.place(), { passive: true });
+    }
     addEventListener("keydown", ({ key }) => {
       if (key === "Escape") this.#box.hide();
     });
