@@ -1,12 +1,22 @@
-/** Holds README.md and docs/ to what their readers find: links, the folders that are listed, a tree that commands leave clean. */
-import { assert, assertEquals } from "@std/assert";
+/**
+ * Holds README.md and docs/ to what their readers find: links, commands that are there, output as it is printed, the folders that are
+ * listed, a tree that commands leave clean.
+ */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fileURLToPath } from "node:url";
+import { spellingsOf } from "../../cli/flags.ts";
+import { flagsOf } from "../../cli/help.ts";
+import { LAUNCHER_COMMANDS } from "../../cli/launcher_commands.ts";
+import { COMMANDS } from "../../cli/registry.ts";
+import { agentrl } from "../e2e/command_line.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** README.md and the pages of docs/, by their path. */
+/** The pages of the top level and of docs/, by their path. */
 function pages(): Map<string, string> {
   const names = Array.from(Deno.readDirSync(new URL("docs/", ROOT)), ({ name }) => `docs/${name}`);
-  const paths = ["README.md", ...names.filter((name) => name.endsWith(".md"))];
+  const top = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+  const paths = [...top, ...names.filter((name) => name.endsWith(".md"))];
   return new Map(paths.map((path) => [path, Deno.readTextFileSync(new URL(path, ROOT))]));
 }
 
@@ -19,15 +29,63 @@ function exists(url: URL): boolean {
   }
 }
 
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(text: string): Set<string> {
+  const headings = text.matchAll(/^#{1,6} (.+)$/gm);
+  return new Set(
+    Array.from(
+      headings,
+      ([, title = ""]) =>
+        title.toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, "").trim().replaceAll(" ", "-"),
+    ),
+  );
+}
+
 Deno.test("README.md and docs: every link within the repository leads to something", () => {
   const dead: string[] = [];
   for (const [path, text] of pages()) {
-    const links = text.matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g);
-    for (const [, target = ""] of links) {
-      if (!exists(new URL(target, new URL(path, ROOT)))) dead.push(`${path}: ${target}`);
+    const links = text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)/g);
+    for (const [, target = "", anchor] of links) {
+      const url = target === "" ? new URL(path, ROOT) : new URL(target, new URL(path, ROOT));
+      const isThere = exists(url) &&
+        (anchor === undefined || anchorsOf(Deno.readTextFileSync(url)).has(anchor));
+      if (!isThere) dead.push(`${path}: ${target}${anchor === undefined ? "" : `#${anchor}`}`);
     }
   }
   assertEquals(dead, []);
+});
+
+Deno.test("README.md and docs: every command and flag that they show is there", async () => {
+  const unknown: string[] = [];
+  let shown = 0;
+  for (const [path, text] of pages()) {
+    // A command that is broken into lines is one.
+    const lines = text.replaceAll(/\\\n\s*/g, "").matchAll(/cli\/agentrl ([a-z]+)([^`\n|;#]*)/g);
+    for (const [line, name = "", rest = ""] of lines) {
+      shown++;
+      if (Object.hasOwn(LAUNCHER_COMMANDS, name)) continue;
+      const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+      const flags = entry && spellingsOf(flagsOf((await entry.load()).command));
+      const given = rest.match(/(?<=\s)--[a-z][\w-]*/g) ?? [];
+      if (!flags || given.some((flag) => !flags.has(flag))) unknown.push(`${path}: ${line}`);
+    }
+  }
+  assert(shown > 50);
+  assertEquals(unknown, []);
+});
+
+Deno.test("README.md: the verdict that it shows is what triage prints, and its picture is small", async () => {
+  const readme = Deno.readTextFileSync(new URL("README.md", ROOT));
+  const [, block = ""] = /prints\n\n((?: {4}.*\n|\n)+)/.exec(readme) ?? [];
+  const example = "docs/examples/trl_run";
+  assertStringIncludes(readme, `cli/agentrl triage ${example}\n`);
+  const { code, stdout } = await agentrl(["triage", fileURLToPath(new URL(example, ROOT))]);
+  assertEquals(code, 0);
+  const printed = stdout.split("\n").slice(2).join("\n");
+  const quoted = block.replaceAll(/^ {4}/gm, "").trimEnd().split("\n").slice(2).join("\n");
+  assert(quoted.length > 300);
+  assert(printed.startsWith(quoted), printed);
+  assert(Deno.statSync(new URL("docs/report.webp", ROOT)).size <= 150 * 1024);
 });
 
 Deno.test("README.md: short enough to be read, and every page of docs is linked from it", () => {
@@ -36,7 +94,7 @@ Deno.test("README.md: short enough to be read, and every page of docs is linked 
   const size = new TextEncoder().encode(readme).length;
   assert(size <= 9 * 1024, `${size} bytes`);
   const missing = [...all.keys()].filter((path) =>
-    path !== "README.md" && !readme.includes(`(${path}`)
+    path !== "README.md" && !readme.includes(`(${path})`)
   );
   assertEquals(missing, []);
 });
