@@ -67,6 +67,13 @@ Deno.test("each recipe of docs/extending.md can be worked in, type-checks, and w
     assertEquals([source.form, source.steps], ["logfmt", 40]);
     assertEquals([code, first], [3, "learning_rate_zero"]);
 
+    const dump = `${folder}/labelled.jsonl`;
+    const labelled = { input_ids: [5, 6, 7], labels: [-100, 6, 7], logprobs: [0, -1, -2] };
+    Deno.writeTextFileSync(dump, `${JSON.stringify(labelled)}\n`);
+    const judged = JSON.parse(await denoIn(folder, ...LAUNCH, "check", "--tokens", dump, "--json"));
+    const { form, sequences, tokens, trained } = judged.source;
+    assertEquals([form, sequences, tokens, trained], ["labelled", 1, 3, 2]);
+
     const report = `${folder}/report.html`;
     await denoIn(folder, ...LAUNCH, "report", log, "--out", report);
     const page = Deno.readTextFileSync(report);

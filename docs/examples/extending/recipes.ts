@@ -1,4 +1,4 @@
-/** What is added where: the files and lines of one new log format, invariant, metric, fault, objective, environment and page. */
+/** What is added where: the files and lines of one new log format, form of token dumps, invariant, metric, fault, objective, environment and page. */
 
 /** Text that goes into a file before or after a line of its own; the line must stand there exactly once. */
 export type Insertion =
@@ -37,6 +37,31 @@ export const RECIPES = {
     ],
     shows: "`cli/agentrl triage run.log` reads and judges such a log, and `formats` lists it.",
     then: "a test with a real log in `tests/logs/`.",
+  },
+  tokenDump: {
+    title: "A form of token dumps",
+    says:
+      "A reader says how surely the first bytes of a file are its own, and yields one sequence " +
+      "after the other, so that a dump of any size can pass through. It settles what its writer " +
+      "does otherwise (fillers, padding, packing, shifts), and a field that is damaged names " +
+      "itself, its row and its file.",
+    files: [{ example: "labelled_dump.ts", path: "src/tokens/labelled_dump.ts" }],
+    lines: [
+      {
+        path: "src/tokens/token_readers.ts",
+        after: 'import { COMMON_DUMP } from "./common_dump.ts";',
+        insert: ['import { LABELLED_DUMP } from "./labelled_dump.ts";'],
+      },
+      {
+        path: "src/tokens/token_readers.ts",
+        after: "  COMMON_DUMP,",
+        insert: ["  LABELLED_DUMP,"],
+      },
+    ],
+    shows: "`cli/agentrl check --tokens DUMP` and `triage DUMP` judge such a dump, and `formats` " +
+      "lists it.",
+    then: "its row in `docs/formats.md`, a dump of it in `tests/tokens/damage_test.ts`, and each " +
+      "trap of the form in a test of its own.",
   },
   invariant: {
     title: "An invariant",
