@@ -183,12 +183,12 @@ export { collate, type TrainBatch } from "./src/rl/train_batch.ts";
 export { type TrainingSetup, trainingSetup } from "./src/rl/setup.ts";
 export { type ObjectiveGrids, objectiveRows } from "./src/rl/objective.ts";
 export {
-  type PreparedUpdate,
   type StepReport,
   Trainer,
   type TrainerStart,
   type TrainerState,
 } from "./src/rl/trainer.ts";
+export { type PreparedUpdate } from "./src/rl/update.ts";
 export {
   type MinibatchReport,
   type RecordedPart,

@@ -14,7 +14,8 @@ import { onePass } from "../rl/stages.ts";
 import { collate, type TrainBatch } from "../rl/train_batch.ts";
 import { ALGORITHMS } from "../rl/algorithms.ts";
 import { mean } from "../core/statistics.ts";
-import { type PreparedUpdate, Trainer } from "../rl/trainer.ts";
+import { Trainer } from "../rl/trainer.ts";
+import type { PreparedUpdate } from "../rl/update.ts";
 import type {
   CheckableTrainer,
   CheckedEpisode,

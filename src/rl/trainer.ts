@@ -25,7 +25,7 @@ import { scoreBatch } from "./score_batch.ts";
 import type { TrainingSetup } from "./setup.ts";
 import type { StageContext, Stages } from "./stages.ts";
 import { collate, type TrainBatch } from "./train_batch.ts";
-import { UpdateRun } from "./update.ts";
+import { type PreparedUpdate, UpdateRun } from "./update.ts";
 import type { UpdateReport } from "./update_report.ts";
 import { WeightHistory } from "./weight_history.ts";
 
@@ -64,14 +64,6 @@ export interface StepReport {
   readonly batch: TrainBatch;
   /** What the update did. */
   readonly update: UpdateReport;
-}
-
-/** A batch as the loss sees it. */
-export interface PreparedUpdate extends AdvantageOutput {
-  /** The trained tokens, [B, C]. */
-  readonly mask_BC: Float32Array;
-  /** log π_old, [B, C], in nats. */
-  readonly oldLogp_BC: Float32Array;
 }
 
 /** The trainer: samples a batch of episodes, and updates the policy on it stage by stage. Every number that it draws is counted. */
@@ -257,21 +249,13 @@ export class Trainer {
     options: {
       readonly prepared: PreparedUpdate;
       readonly isSkipped: boolean;
-      readonly stages?: Stages;
+      readonly setup?: TrainingSetup;
     },
   ): Promise<UpdateRun> {
-    const { prepared: { mask_BC, advantage_B }, isSkipped, stages = this.stages } = options;
-    return new UpdateRun({
-      learner: this.learner,
-      stages,
-      config: this.config,
-      batch,
-      mask_BC,
-      advantage_B,
-      isSkipped,
-      reference: await this.#referencePlan(),
-      adamStep: this.#state.adamStep,
-    });
+    const { setup = this.setup, ...rest } = options;
+    const { learner, state: { adamStep } } = this;
+    const reference = await this.#referencePlan();
+    return new UpdateRun(setup, { ...rest, learner, batch, reference, adamStep });
   }
 
   /**
@@ -319,8 +303,8 @@ export class Trainer {
     options: { readonly prepared: PreparedUpdate; readonly accumulate?: Stages["accumulate"] },
   ): Promise<{ readonly loss: number; readonly gradient_W: Float32Array }> {
     const { prepared, accumulate = this.stages.accumulate } = options;
-    const stages = { ...this.stages, accumulate };
-    const run = await this.#openUpdate(batch, { prepared, isSkipped: true, stages });
+    const setup = { ...this.setup, stages: { ...this.stages, accumulate } };
+    const run = await this.#openUpdate(batch, { prepared, isSkipped: true, setup });
     await run.minibatch(batch.trajectories.map((_, b) => b), prepared.oldLogp_BC);
     const { minibatches: [minibatch] } = await run.finish();
     return {

@@ -6,26 +6,29 @@ import type { Learner } from "../model/learner.ts";
 import type { Gradient, KeptRows, KeptStep } from "../model/learner_batch.ts";
 import { type PackedBatch, selectEpisodes } from "../rollout/batch.ts";
 import { splitEpisodes } from "../rollout/score.ts";
-import type { TrainConfig } from "./config.ts";
+import type { AdvantageOutput } from "./algorithm.ts";
 import { objectiveRows } from "./objective.ts";
-import type { Part, Stages } from "./stages.ts";
+import type { TrainingSetup } from "./setup.ts";
+import type { Part } from "./stages.ts";
 import type { TrainBatch } from "./train_batch.ts";
 import { reportMinibatches, type UpdateReport } from "./update_report.ts";
 
-/** What an update is made of, once the stages before the minibatches have run. */
+/** A batch as the loss sees it, once the stages before the minibatches have run. */
+export interface PreparedUpdate extends AdvantageOutput {
+  /** The trained tokens, [B, C]. */
+  readonly mask_BC: Float32Array;
+  /** log π_old, [B, C], in nats. */
+  readonly oldLogp_BC: Float32Array;
+}
+
+/** What an update is made of. */
 export interface UpdateOptions {
   /** The model. */
   readonly learner: Learner;
-  /** The stages. */
-  readonly stages: Stages;
-  /** The configuration. */
-  readonly config: TrainConfig;
   /** The batch. */
   readonly batch: TrainBatch;
-  /** The loss mask. */
-  readonly mask_BC: Float32Array;
-  /** Advantage of each episode. */
-  readonly advantage_B: Float64Array;
+  /** What the stages made of it. */
+  readonly prepared: PreparedUpdate;
   /** True leaves the optimizer alone. */
   readonly isSkipped: boolean;
   /** The KL reference's forward; undefined without a KL term. */
@@ -38,6 +41,7 @@ export interface UpdateOptions {
 export class UpdateRun {
   /** Optimizer steps done so far. */
   adamStep: number;
+  readonly #setup: TrainingSetup;
   readonly #options: UpdateOptions;
   readonly #parts: {
     readonly packed: PackedBatch;
@@ -49,7 +53,8 @@ export class UpdateRun {
   #minibatches = 0;
 
   /** Begins an update; nothing is recorded yet. */
-  constructor(options: UpdateOptions) {
+  constructor(setup: TrainingSetup, options: UpdateOptions) {
+    this.#setup = setup;
     this.#options = options;
     this.adamStep = options.adamStep;
   }
@@ -63,7 +68,8 @@ export class UpdateRun {
 
   /** Records one minibatch: its microbatches' gradients, then clip and Adam. */
   async minibatch(episodes: readonly number[], oldLogp_BC: Float32Array): Promise<void> {
-    const { stages, config, learner, batch, mask_BC, isSkipped } = this.#options;
+    const { config, stages } = this.#setup;
+    const { learner, batch, prepared: { mask_BC }, isSkipped } = this.#options;
     const { columnCount } = batch.packed;
     const parts = stages.accumulate(episodes, { config, mask_BC, columnCount });
     let gradient: Gradient | undefined;
@@ -86,7 +92,7 @@ export class UpdateRun {
   }
 
   #adam() {
-    const { lr, betas: [beta1, beta2], eps } = this.#options.config;
+    const { lr, betas: [beta1, beta2], eps } = this.#setup.config;
     return { learningRate: lr, beta1, beta2, epsilon: eps, step: ++this.adamStep };
   }
 
@@ -94,7 +100,8 @@ export class UpdateRun {
     part: Part,
     options: { readonly oldLogp_BC: Float32Array; readonly onto: Gradient | undefined },
   ): Gradient {
-    const { stages, config, learner, batch, advantage_B, reference } = this.#options;
+    const { config, stages } = this.#setup;
+    const { learner, batch, prepared: { advantage_B }, reference } = this.#options;
     const { vocabSize } = learner.parameters.config;
     const packed = selectEpisodes(batch, { episodes: part.episodes, vocabSize });
     const { oldLogp_BC, onto } = options;
@@ -111,7 +118,8 @@ export class UpdateRun {
   /** Collects what is left and computes the statistics. */
   async finish(): Promise<UpdateReport> {
     await this.collect();
-    const { stages, config, batch, mask_BC, advantage_B, isSkipped, reference } = this.#options;
+    const { config, stages } = this.#setup;
+    const { batch, prepared: { mask_BC, advantage_B }, isSkipped, reference } = this.#options;
     const terms = stages.lossTerms(config);
     const parts = this.#parts.map((part, i) => ({ ...part, rows: at(this.#rows, i) }));
     const minibatches = reportMinibatches({ parts, steps: this.#steps, terms, batch });

@@ -74,7 +74,7 @@ Deno.test("triage says what was NaN and in which step, and lists violated checks
     const { stdout } = await agentrl(["triage", folder]);
     assertStringIncludes(stdout, "Unknown cause");
     assertStringIncludes(
-      stdout,
+      stdout.replaceAll(/\s+/g, " "), // Its lines are wrapped.
       "check 5: loss invariant to padding (violated, step 0) is 0.3; bound <= 0.00001",
     );
     assert(!/No rule fired|unlucky/.test(stdout), stdout);
