@@ -1,18 +1,35 @@
 /**
  * How much a symptom makes its cause believed. There are more ways to break a trainer than the catalogue has, so a symptom that
- * fits a known fault is not proof of it: the numbers say how often it is that fault, or one of the same stage, in a world of
- * faults that nobody listed.
+ * fits a known fault is no proof of it. The numbers come from the development half of the fault library (docs/fault_library.md),
+ * faults that nobody listed here: `deno run -A tests/fault_library/count_beliefs.ts` counts, rule by rule, for how many of them
+ * the first cause is the fault or leads to its place.
  */
 
-/** A pattern of several verdicts, each of which the fault gives and few others do. */
-export const PATTERN = 0.7;
-/** One violated invariant: it says which stage is wrong, and leaves open what is wrong with it. */
-export const STAGE = 0.5;
-/** A consistency metric: something is wrong for certain, and what it is shows in no other number. */
-export const CONSISTENCY = 0.5;
-/** The setting itself is one that is known for the symptom. */
-export const SETTING = 0.85;
-/** A range of healthy runs, or the outcome: whatever makes a policy worse ends there. */
-export const CONSEQUENCE = 0.3;
-/** A cause that the symptom fits less well than the first. */
-export const POSSIBLE = 0.2;
+/** For how many faults of the development half a rule's first cause was right: the fault itself, or one that leads to its place. */
+export interface Experience {
+  readonly right: number;
+  readonly wrong: number;
+}
+
+/**
+ * The belief that experience leaves: Laplace's rule of succession, (right + 1) / (right + wrong + 2). The one that is added to the
+ * right ones is the fault of the catalogue itself, the other stands for a fault that nobody has planted yet.
+ */
+export function counted({ right, wrong }: Experience): number {
+  return (right + 1) / (right + wrong + 2);
+}
+
+/** No fault of the development half shows itself so. */
+export const UNCOUNTED = counted({ right: 0, wrong: 0 });
+
+/** The setting is one that is known for the symptom: two pieces of evidence, and the one run of the catalogue. */
+export const SETTING = counted({ right: 1, wrong: 0 });
+
+/**
+ * Ranges of healthy runs and outcomes, taken together: whatever makes a policy worse ends there. Where the verdicts are known, the
+ * rules about them decide.
+ */
+export const CONSEQUENCE = counted({ right: 4, wrong: 3 });
+
+/** A cause that the symptom fits less well than the first, and causes between which a symptom does not decide. */
+export const POSSIBLE = 0.15;

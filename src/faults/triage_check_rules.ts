@@ -2,7 +2,7 @@
 import type { TriageRule } from "../diagnose/triage/knowledge.ts";
 import type { MetricName } from "../rl/metrics.ts";
 import type { FaultName } from "./faults.ts";
-import { PATTERN, POSSIBLE, STAGE } from "./triage_beliefs.ts";
+import { counted, POSSIBLE, UNCOUNTED } from "./triage_beliefs.ts";
 import { HALF, holds, violated, violatedLater } from "./triage_vocabulary.ts";
 
 /**
@@ -14,13 +14,13 @@ export const CHECK_RULES: readonly TriageRule<FaultName, MetricName>[] = [
     tier: "invariant",
     symptom: "the mask strays onto tokens that nobody sampled",
     tests: [violated("policy_mask"), violated("sampler_is_trainer")],
-    causes: { mask_shift: PATTERN },
+    causes: { mask_shift: counted({ right: 2, wrong: 0 }) },
   },
   {
     tier: "invariant",
     symptom: "the mask leaves out tokens of the policy",
     tests: [violated("policy_mask"), holds("sampler_is_trainer")],
-    causes: { mask_end_call: STAGE, mask_shift: POSSIBLE },
+    causes: { mask_end_call: counted({ right: 4, wrong: 0 }), mask_shift: POSSIBLE },
   },
   {
     tier: "invariant",
@@ -30,7 +30,7 @@ export const CHECK_RULES: readonly TriageRule<FaultName, MetricName>[] = [
       violated("sampler_is_trainer"),
       violated("ratio_one_before_step"),
     ],
-    causes: { sampler_temp: PATTERN, sampler_logp_temp: POSSIBLE },
+    causes: { sampler_temp: counted({ right: 3, wrong: 0 }), sampler_logp_temp: POSSIBLE },
   },
   {
     tier: "invariant",
@@ -40,13 +40,13 @@ export const CHECK_RULES: readonly TriageRule<FaultName, MetricName>[] = [
       violated("ratio_one_before_step"),
       holds("sampled_as_said"),
     ],
-    causes: { sampler_logp_temp: STAGE },
+    causes: { sampler_logp_temp: counted({ right: 1, wrong: 0 }) },
   },
   {
     tier: "invariant",
     symptom: "the sampler's record is not the trainer's log-prob, and the ratio is right",
     tests: [holds("policy_mask"), violated("sampler_is_trainer"), holds("ratio_one_before_step")],
-    causes: { sampler_logp_temp: STAGE, sampler_temp: POSSIBLE },
+    causes: { sampler_logp_temp: UNCOUNTED, sampler_temp: POSSIBLE },
   },
   {
     tier: "invariant",
@@ -56,26 +56,26 @@ export const CHECK_RULES: readonly TriageRule<FaultName, MetricName>[] = [
       violated("padding_invariant"),
       violated("accumulated_is_one_pass"),
     ],
-    causes: { denominator: PATTERN, accum_local: POSSIBLE },
+    causes: { denominator: UNCOUNTED, accum_local: POSSIBLE },
   },
   {
     tier: "invariant",
     symptom: "the gradient depends on how the batch is cut",
     tests: [holds("padding_invariant"), violated("accumulated_is_one_pass")],
-    causes: { accum_local: STAGE, denominator: POSSIBLE },
+    causes: { accum_local: counted({ right: 1, wrong: 0 }), denominator: POSSIBLE },
   },
   {
     tier: "invariant",
     symptom: "the ratio stays 1 within an update",
     tests: [violated("old_logp_frozen")],
-    causes: { stale_old_logp: STAGE },
+    causes: { stale_old_logp: UNCOUNTED },
   },
   {
     tier: "invariant",
     symptom:
       "an update makes good episodes less likely, and advantages are off by twice their size",
     tests: [violated("update_follows_advantage"), violated("advantage_of_episode", 2)],
-    causes: { sign_flip: PATTERN },
+    causes: { sign_flip: UNCOUNTED },
   },
   {
     tier: "invariant",
@@ -83,13 +83,14 @@ export const CHECK_RULES: readonly TriageRule<FaultName, MetricName>[] = [
     tests: [violated("update_follows_advantage")],
     // Advantages of another sign are among those that are off in any way.
     unless: [violated("advantage_of_episode")],
-    causes: { sign_flip: STAGE, group_shuffle: POSSIBLE },
+    // Counted without the checks from 12 on, which tell most of these apart.
+    causes: { sign_flip: counted({ right: 2, wrong: 3 }), group_shuffle: POSSIBLE },
   },
   {
     tier: "invariant",
     symptom: "the reference follows the policy",
     tests: [violated("reference_stays_behind")],
-    causes: { ref_is_policy: STAGE },
+    causes: { ref_is_policy: counted({ right: 1, wrong: 0 }) },
   },
   {
     tier: "invariant",
@@ -98,24 +99,37 @@ export const CHECK_RULES: readonly TriageRule<FaultName, MetricName>[] = [
       violated("no_signal_no_change"),
       { metric: "entropy", statistic: "lastFour", relation: "<=", bound: HALF },
     ],
-    causes: { entropy_sign: STAGE },
+    causes: { entropy_sign: UNCOUNTED },
   },
   {
     tier: "invariant",
     symptom: "without a signal, an update still moves the weights",
     tests: [violated("no_signal_no_change")],
-    causes: { entropy_sign: POSSIBLE },
+    causes: { entropy_sign: counted({ right: 1, wrong: 0 }) },
+  },
+  {
+    tier: "invariant",
+    symptom: "the entropy bonus that is asked for pulls with its size and the other sign",
+    needs: {
+      settings: [
+        { setting: "entropyCoef", above: 0, words: "an entropy bonus in the loss" },
+        { setting: "klCoef", is: 0, words: "no other term beside the surrogate" },
+      ],
+    },
+    // Of a term that is negated, the error is twice the term.
+    tests: [violated("term_directions", 2), holds("no_signal_no_change")],
+    causes: { entropy_sign: counted({ right: 2, wrong: 0 }) },
   },
   {
     tier: "invariant",
     symptom: "episodes are compared with those of other problems",
     tests: [violated("own_group_advantages")],
-    causes: { group_shuffle: STAGE },
+    causes: { group_shuffle: UNCOUNTED },
   },
   {
     tier: "invariant",
     symptom: "sampler and trainer agree before the first step and disagree at a later one",
     tests: [holds("sampler_is_trainer"), violatedLater("sampler_is_trainer")],
-    causes: { stale_sampler: STAGE },
+    causes: { stale_sampler: counted({ right: 3, wrong: 0 }) },
   },
 ];

@@ -2,7 +2,7 @@
 import type { TriageRule } from "../diagnose/triage/knowledge.ts";
 import type { MetricName } from "../rl/metrics.ts";
 import type { FaultName } from "./faults.ts";
-import { CONSISTENCY, POSSIBLE, SETTING } from "./triage_beliefs.ts";
+import { counted, POSSIBLE, SETTING, UNCOUNTED } from "./triage_beliefs.ts";
 import {
   EXACT,
   GAP_NOISE,
@@ -20,7 +20,7 @@ export const CONSISTENCY_RULES: readonly TriageRule<FaultName, MetricName>[] = [
     tier: "consistency",
     symptom: "the loss trains on tokens that nobody sampled",
     tests: [gapAtFirst(">=", SURPRISE)],
-    causes: { mask_shift: CONSISTENCY },
+    causes: { mask_shift: counted({ right: 1, wrong: 0 }) },
   },
   {
     tier: "consistency",
@@ -32,7 +32,7 @@ export const CONSISTENCY_RULES: readonly TriageRule<FaultName, MetricName>[] = [
       relation: "<=",
       bound: { value: 0.9, from: "1 in a correct trainer; a shift loses one token of an episode" },
     }],
-    causes: { mask_end_call: CONSISTENCY, mask_shift: POSSIBLE },
+    causes: { mask_end_call: counted({ right: 4, wrong: 0 }), mask_shift: POSSIBLE },
   },
   {
     tier: "consistency",
@@ -54,7 +54,7 @@ export const CONSISTENCY_RULES: readonly TriageRule<FaultName, MetricName>[] = [
       gapAtFirst("<=", SURPRISE),
       ratioAtFirst(">="),
     ],
-    causes: { sampler_temp: CONSISTENCY, sampler_logp_temp: POSSIBLE },
+    causes: { sampler_temp: counted({ right: 0, wrong: 1 }), sampler_logp_temp: POSSIBLE },
   },
   {
     tier: "consistency",
@@ -64,13 +64,15 @@ export const CONSISTENCY_RULES: readonly TriageRule<FaultName, MetricName>[] = [
       gapAtFirst("<=", SURPRISE),
       ratioAtFirst("<="),
     ],
-    causes: { sampler_logp_temp: CONSISTENCY, sampler_temp: POSSIBLE },
+    causes: { sampler_logp_temp: counted({ right: 4, wrong: 0 }), sampler_temp: POSSIBLE },
   },
   {
     tier: "consistency",
     symptom: "sampler and trainer disagree from the first step",
     tests: [gapAtFirst(">=", GAP_NOISE), gapAtFirst("<=", SURPRISE)],
-    causes: { sampler_temp: POSSIBLE, sampler_logp_temp: POSSIBLE },
+    // Then the rule above knows more.
+    unless: [ratioAtFirst("<=")],
+    causes: { sampler_temp: counted({ right: 4, wrong: 1 }), sampler_logp_temp: POSSIBLE },
   },
   {
     tier: "consistency",
@@ -79,7 +81,7 @@ export const CONSISTENCY_RULES: readonly TriageRule<FaultName, MetricName>[] = [
       gapAtFirst("<=", GAP_NOISE),
       { metric: "logp_gap", statistic: "laterLargest", relation: ">=", bound: GAP_NOISE },
     ],
-    causes: { stale_sampler: CONSISTENCY },
+    causes: { stale_sampler: counted({ right: 3, wrong: 0 }) },
   },
   {
     tier: "consistency",
@@ -93,7 +95,7 @@ export const CONSISTENCY_RULES: readonly TriageRule<FaultName, MetricName>[] = [
     needs: needsAbove("stepsPerUpdate", 1, "more than one optimizer step a batch"),
     asks: "old_logp_frozen",
     unless: NOTHING_MOVED,
-    causes: { stale_old_logp: CONSISTENCY },
+    causes: { stale_old_logp: counted({ right: 0, wrong: 2 }) },
   },
   {
     tier: "consistency",
@@ -105,7 +107,7 @@ export const CONSISTENCY_RULES: readonly TriageRule<FaultName, MetricName>[] = [
     needs: needsAbove("klCoef", 0, "a KL term in the loss"),
     asks: "reference_stays_behind",
     unless: NOTHING_MOVED,
-    causes: { ref_is_policy: CONSISTENCY },
+    causes: { ref_is_policy: UNCOUNTED },
   },
   {
     tier: "consistency",

@@ -43,7 +43,12 @@ function boundText(bound: Bound): string {
 
 /** The whole test in words. */
 function testSentence(test: RuleTest): string {
-  if ("check" in test) return `${checkName(test.check)} ${test.verdict}`;
+  if ("check" in test) {
+    const { check, verdict, isLater, value } = test;
+    return `${checkName(check)} ${verdict}${value === undefined ? "" : ` with ${value}`}${
+      isLater ? " at a later step" : ""
+    }`;
+  }
   const { statistic, relation, bound } = test;
   return `${testName(test)} ${STATISTIC_WORDS[statistic] ?? statistic} ${
     relation === "<=" ? "≤" : "≥"
@@ -55,14 +60,21 @@ function causesOf({ causes }: TriageRule<FaultName>): (readonly [FaultName, numb
   return (Object.entries(causes) as [FaultName, number][]).sort(([, a], [, b]) => b - a);
 }
 
+/** The causes in words. */
+function pointsTo(rule: TriageRule<FaultName>): string {
+  const causes = causesOf(rule).map(([fault, share]) =>
+    `${fault} (${CAUSES[fault].summary}; belief ${share.toFixed(2)})`
+  );
+  return causes.length === 0 ? "No failure that is known" : `Points to ${causes.join(", then ")}`;
+}
+
 /** What the page's script needs of each rule, in the order of the map. */
 export function triageData(): TriageMapRule[] {
   return RULES.map((rule) => ({
     tests: rule.tests.map(testName),
     causes: causesOf(rule).map(([fault]) => fault),
-    answer: `${rule.symptom}. Test: ${rule.tests.map(testSentence).join(" and ")}. Points to ${
-      causesOf(rule).map(([fault, share]) => `${fault} (${CAUSES[fault].summary}; belief ${share})`)
-        .join(", then ")
+    answer: `${rule.symptom}. Test: ${rule.tests.map(testSentence).join(" and ")}. ${
+      pointsTo(rule)
     }.`,
   }));
 }
@@ -116,7 +128,8 @@ function table(): Html {
     rows: RULES.map((rule) => [
       rule.symptom,
       rule.tests.map(testSentence).join("; "),
-      causesOf(rule).map(([fault, share]) => `${fault} ${share}`).join(", "),
+      causesOf(rule).map(([fault, share]) => `${fault} ${share.toFixed(2)}`).join(", ") ||
+      "none that is known",
     ]),
   });
   return html`<details class="data" open><summary>Table: every rule</summary>${rules}</details>`;

@@ -62,6 +62,7 @@ export const CASES: Readonly<
     readonly rows?: readonly Row[];
     readonly checks?: readonly RecordedCheck[];
     readonly later?: readonly LaterCheck[];
+    readonly told?: Partial<TestedRun>;
     /** Undefined where no failure of the catalogue shows itself so. */
     readonly first: FaultName | undefined;
   }>
@@ -100,12 +101,17 @@ export const CASES: Readonly<
     first: "sampler_logp_temp",
   },
   "without a signal, an update still moves the weights, and entropy falls away": {
-    checks: broken(10),
+    checks: broken(10, 15),
     rows: altered({ entropy: (_, step) => 0.5 * 0.8 ** step }),
     first: "entropy_sign",
   },
+  "the entropy bonus that is asked for pulls with its size and the other sign": {
+    checks: broken(15).map((check) => check.id === 15 ? { ...check, value: 2 } : check),
+    told: { settings: { entropyCoef: 0.01, klCoef: 0 } },
+    first: "entropy_sign",
+  },
   "without a signal, an update still moves the weights": {
-    checks: broken(10),
+    checks: broken(10, 15),
     first: "entropy_sign",
   },
   "episodes are compared with those of other problems": {

@@ -20,11 +20,18 @@ import {
 
 Deno.test("triage() clears no suspect by a check that leaves out the run's own term", () => {
   const { rows } = CASES["entropy falls ahead of the reward, and exploration ends"]!;
-  const named = (settings?: Readonly<Record<string, number>>) =>
-    judge(rows!, verdicts(), { settings }).causes.map(({ fault }) => fault);
-  // Check 10 makes the coefficient 0: of one that is asked for it cannot see the sign.
-  assert(!named({ entropyCoef: 0 }).includes("entropy_sign"));
-  assert(named().includes("entropy_sign"), "nobody tells");
+  const early = verdicts().filter(({ id }) => id < 12);
+  const named = (checks: readonly RecordedCheck[], settings?: Readonly<Record<string, number>>) =>
+    judge(rows!, checks, { settings }).causes.some(({ fault }) => fault === "entropy_sign");
+  // Check 10 makes the coefficient 0: of one that is asked for it cannot see the sign. Check 15 can.
+  assert(!named(early, { entropyCoef: 0 }));
+  assert(named(early), "nobody tells");
+  assert(!named(verdicts()), "check 15 holds");
+  const { checks, told } = CASES[
+    "the entropy bonus that is asked for pulls with its size and the other sign"
+  ]!;
+  assertEquals(checks!.find(({ id }) => id === 10)?.verdict, "holds");
+  assertEquals(judge(HEALTHY, checks, told).causes[0]?.fault, "entropy_sign");
 });
 
 Deno.test("triage() reports symptoms whose known causes are all ruled out", () => {

@@ -26,10 +26,11 @@ Deno.test("triage() has a case for every rule, and every failure is a cause of s
   assertEquals(FAULT_NAMES.filter((fault) => !named.has(fault)), []);
 });
 
-for (const [symptom, { rows = HEALTHY, checks, later, first }] of Object.entries(CASES)) {
+for (const [symptom, { rows = HEALTHY, checks, later, told, first }] of Object.entries(CASES)) {
   Deno.test(`triage() ranks ${first ?? "nothing"} first when ${symptom}`, () => {
     const { conclusion, causes, unknown, evidence: seen } = judge(rows, checks, {
       laterChecks: later,
+      ...told,
     });
     if (first === undefined) {
       assertEquals([conclusion, causes, unknown], ["unknown-cause", [], 1]);
