@@ -2,7 +2,7 @@
 import type { TriageRule } from "../diagnose/triage/knowledge.ts";
 import type { MetricName } from "../rl/metrics.ts";
 import type { FaultName } from "./faults.ts";
-import { CONSEQUENCE, POSSIBLE, SETTING } from "./triage_beliefs.ts";
+import { CONSEQUENCE, counted, POSSIBLE, SETTING } from "./triage_beliefs.ts";
 import {
   FIVE_TIMES,
   HALF,
@@ -87,7 +87,8 @@ export const OUTCOME_RULES: readonly TriageRule<FaultName, MetricName>[] = [
         bound: { value: 0.5, from: "a reward that falls to half has another cause" },
       },
     ],
-    causes: { length_bias: SETTING, accum_local: POSSIBLE },
+    // Of three right runs with this aggregation and room for six turns, two show it, too.
+    causes: { length_bias: counted({ right: 0, wrong: 2 }), accum_local: POSSIBLE },
   },
   {
     tier: "outcome",
