@@ -39,8 +39,8 @@ export const UPDATING: readonly PlantedFault[] = [
     begins: 1,
     patches: [{
       file: TRAINER,
-      find: "adamStep: this.#state.adamStep,",
-      put: "adamStep: 0,",
+      find: "new UpdateRun(setup, { ...rest, learner, batch, reference, adamStep });",
+      put: "new UpdateRun(setup, { ...rest, learner, batch, reference, adamStep: 0 });",
     }],
   },
   {
