@@ -227,6 +227,7 @@ export {
 } from "./src/diagnose/invariant.ts";
 export type {
   LossProbe,
+  LossSlope,
   OptimizerProbe,
   OptimizerState,
   TermMove,

@@ -51,12 +51,24 @@ export interface TermMove {
   readonly after: number;
 }
 
+/** The slope of a loss along its own gradient, per unit of the weights' norm. */
+export interface LossSlope {
+  /** What the gradient promises: its norm. */
+  readonly promised: number;
+  /** What the loss itself does, where the weights are moved that way. */
+  readonly found: number;
+  /** What rounding and truncation may make of `found`, as a share of `promised`. */
+  readonly tolerance: number;
+}
+
 /** The terms of a loss, together and one by one. */
 export interface TermProbe {
   /** All terms at once. */
   readonly shares: LossProbe;
   /** One for each term with a coefficient that is not 0. */
   readonly moves: readonly TermMove[];
+  /** The whole loss along its gradient. Left out: not known. */
+  readonly slope?: LossSlope | undefined;
 }
 
 /** Optimizer steps that began from known weights and moments. */

@@ -135,13 +135,19 @@ function measureTerms(material: CheckMaterial): Measured {
 }
 
 function measureProbe(material: CheckMaterial): Measured {
-  const { trainer, termProbe: { shares, moves } } = material;
+  const { trainer, termProbe: { shares, moves, slope } } = material;
   if (shares.tokens.logp_N.length === 0) return NO_TOKENS;
   const errors = shareErrors(shares);
   const value = largest(errors.map(([, error]) => error));
   const worst = errors.find(([, error]) => Object.is(error, value));
   const share = { value, reason: `relative error of the ${worst?.[0] ?? "shares of the terms"}` };
   if (!(value <= GRADIENT_TOLERANCE)) return share;
+  if (slope) {
+    const { promised, found, tolerance } = slope;
+    const error = Math.abs(found / promised - 1);
+    const reason = "relative error of the slope that the gradient promises of its loss";
+    if (!(error <= tolerance)) return { value: error, bound: tolerance, reason };
+  }
   for (const { term, before, after } of moves) {
     const wrongWay = term === "kl" ? after - before : before - after;
     if (wrongWay <= MOVE_TOLERANCE) continue;

@@ -31,6 +31,7 @@ import {
   loadedMinibatches,
   tokenDistribution,
 } from "./check_evidence.ts";
+import { probeSlope } from "./slope_probe.ts";
 import {
   type Lend,
   probeLoss,
@@ -217,7 +218,7 @@ function checkable(
     epochs: config.epochs,
     draw: batchDraw(config),
     nextEpisodes: () => nextEpisodes(setup, request),
-    termProbe: () => probeTerms(probe),
+    termProbe: async () => ({ ...await probeTerms(probe), slope: await probeSlope(probe) }),
     lossProbe: () => probeLoss(probe, "surrogate"),
     optimizerProbe: () => probeOptimizer(probe),
   };

@@ -66,14 +66,17 @@ export interface ProbeRequest {
 }
 
 /** The first episodes of a batch. */
-function probeBatch({ batch: { trajectories, groupId_B }, learner }: ProbeRequest): TrainBatch {
+export function probeBatch(
+  { batch: { trajectories, groupId_B }, learner }: ProbeRequest,
+): TrainBatch {
   return collate(trajectories.slice(0, PROBE_EPISODES), {
     groupId_B: groupId_B.slice(0, PROBE_EPISODES),
     vocabSize: learner.parameters.config.vocabSize,
   });
 }
 
-const probeAdvantages = (episodeCount: number) =>
+/** The advantages of a probe's episodes. */
+export const probeAdvantages = (episodeCount: number) =>
   Float64Array.from({ length: episodeCount }, (_, b) => at(PROBE_ADVANTAGES, b % 3));
 
 /** Ratios inside and outside of the clip, near its bounds and far from them. */
@@ -97,7 +100,8 @@ export async function logpsOf(trainer: Trainer, batch: TrainBatch, weights_W: We
   return logp_BC;
 }
 
-const referenceOf = ({ weights_W }: ProbeRequest): Weights_W =>
+/** The weights of a probe's reference. */
+export const referenceOf = ({ weights_W }: ProbeRequest): Weights_W =>
   weights_W.map((weight) => REFERENCE_SCALE * weight);
 
 /** d loss / d (log-prob, entropy) of the rows with a weight, of the last microbatch that was computed. */

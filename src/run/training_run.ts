@@ -4,7 +4,6 @@ import { sentence, setting } from "../core/mention.ts";
 import type { CheckResult } from "../diagnose/invariant.ts";
 import { violated } from "../diagnose/invariants.ts";
 import { type MetricsRow, metricsRow } from "../rl/metrics.ts";
-import type { StateBefore } from "../faults/step_checks.ts";
 import { runChecks } from "../faults/trainer_checks.ts";
 import { evaluateStep } from "../rl/train_logged.ts";
 import type { Commands } from "../gpu/commands.ts";
@@ -23,7 +22,7 @@ import type { TrainingSetup } from "../rl/setup.ts";
 import { type StepReport, Trainer } from "../rl/trainer.ts";
 import { rolloutStats } from "../rollout/rollout_stats.ts";
 import { readAgent } from "./agent_file.ts";
-import type { Checkpoint } from "./checkpoint.ts";
+import { type Checkpoint, readCheckpoint } from "./checkpoint.ts";
 import { writeChecks } from "./checks_file.ts";
 import { episodeRows } from "./episode_rows.ts";
 import { asMetricsRow } from "./metrics_rows.ts";
@@ -119,8 +118,8 @@ interface Start {
   readonly trainer: Trainer;
   /** The weights that its KL reference was made from. */
   readonly reference_W: Float32Array<ArrayBuffer>;
-  /** What it must be where it was taken up. */
-  readonly resumed?: StateBefore | undefined;
+  /** The checkpoint from which it was taken up. */
+  readonly resumedFrom?: string;
 }
 
 /** A trainer at step 0 on a fresh base agent, checked and saved. */
@@ -175,7 +174,7 @@ async function resumeTrainer(
   cutJournal(directory.metrics, metricsBytes);
   cutJournal(directory.episodes, episodesBytes);
   cutLaterChecks(directory.laterChecks, step);
-  return { trainer, reference_W: base.weights_W, resumed: checkpointState(checkpoint) };
+  return { trainer, reference_W: base.weights_W, resumedFrom: path };
 }
 
 /** True at every `every`-th count; `every` 0: never. */
@@ -188,7 +187,7 @@ const systemMs = () => performance.timeOrigin + performance.now();
 
 /** Steps until the end, or until a stop is asked for. */
 async function trainSteps(start: Start, options: TrainingOptions): Promise<void> {
-  const { trainer, reference_W, resumed } = start;
+  const { trainer, reference_W, resumedFrom } = start;
   const { ignoreChecks: isIgnored = false } = options;
   const { directory, rowLogs = [], onStep, isStopRequested, nowMs = systemMs } = options;
   const { steps, episodesEvery, checkpointEvery, lr } = trainer.config;
@@ -197,7 +196,13 @@ async function trainSteps(start: Start, options: TrainingOptions): Promise<void>
   using timing = new TimingLog(directory.timing, { step: trainer.state.step, lr });
   const recorder = new StepRecorder(directory, trainer.config);
   const { checkEvery: every } = trainer.config;
-  const later = new LaterChecks(directory.laterChecks, { every, reference_W, resumed, isIgnored });
+  const later = new LaterChecks(directory.laterChecks, {
+    every,
+    reference_W,
+    isIgnored,
+    // Read again: what a run made of it must not decide what is expected of it.
+    resumed: resumedFrom === undefined ? undefined : checkpointState(readCheckpoint(resumedFrom)),
+  });
   for (let isOver = trainer.state.step >= steps; !isOver;) {
     const before = await recorder.before(trainer);
     const checked = await later.before(trainer);

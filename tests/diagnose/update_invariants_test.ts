@@ -173,6 +173,15 @@ Deno.test("term_directions sees updates that go against a term or the advantages
   assert(Math.abs(against.value! - Math.sqrt(10)) < 1e-9, String(against.value));
 });
 
+Deno.test("term_directions holds the gradient to the slope of its loss", async () => {
+  const judged = async (found: number) => {
+    const slope = { promised: 0.2, found, tolerance: 0.01 };
+    return (await judgeTerms({ shares: probeOf(), moves: [], slope })).verdict;
+  };
+  assertEquals(await judged(0.201), "holds");
+  for (const found of [0.19, 0.4, -0.2, 0, NaN]) assertEquals(await judged(found), "violated");
+});
+
 Deno.test("ratio_and_clip holds the surrogate to the equation, token by token", async () => {
   const judged = (probe: LossProbe) =>
     resultOf("ratio_and_clip", { lossProbe: () => Promise.resolve(probe) });
