@@ -8,7 +8,7 @@ export const CONFIG_FLAGS = {
   algo: {
     kind: "string",
     choices: Object.keys(ALGORITHMS) as AlgorithmName[],
-    help: "the algorithm (default grpo)",
+    help: "the algorithm, grpo when left out",
   },
   set: {
     kind: "list",

@@ -175,13 +175,13 @@ export const command = defineCommand({
       kind: "integer",
       min: 1,
       max: 1_000_000,
-      help: "batches to learn from (default: 80 under reinforce, else 24)",
+      help: "batches to learn from; when left out, 80 under reinforce and 24 otherwise",
     },
     seed: {
       kind: "integer",
       min: 0,
       max: 2 ** 32 - 1,
-      help: "seed of every random stream (default 0)",
+      help: "seed of every random stream, 0 when left out",
     },
     config: { kind: "string", help: "JSON file with keys of the configuration" },
     base: {

@@ -86,7 +86,7 @@ function shareErrors(probe: LossProbe): [what: string, error: number][] {
 
 /**
  * Standard deviations by which an update makes episodes with larger advantages likelier, more than it would if the advantages
- * were dealt out anew within the groups: the exact mean and variance of that permutation (E. Pitman 1937).
+ * were dealt out afresh within the groups: the exact mean and variance of that permutation (E. Pitman 1937).
  */
 function permutationZ(
   move_B: readonly number[],

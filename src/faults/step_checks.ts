@@ -39,7 +39,7 @@ export async function stateBefore({ learner, state }: Trainer): Promise<StateBef
   };
 }
 
-/** Of a step in a run these say nothing: the moments of earlier steps move the policy, too. */
+/** Of a step in a run these say nothing: the moments of earlier steps move the policy as well. */
 const ONLY_AT_FIRST: readonly string[] = ["update_follows_advantage"];
 
 /** The old log-probs that the first pass over the batch was given, on the grid. */

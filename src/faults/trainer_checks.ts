@@ -54,7 +54,7 @@ export interface CheckRequest {
 
 /** What of a scratch trainer is not as before a run's first step. */
 interface ScratchChanges {
-  /** Steps that count as done (default 0), of the optimizer, too; the weights are the same before each of them. */
+  /** Steps that count as done (default 0), of the optimizer as well; the weights are the same before each of them. */
   readonly step?: number;
   /** Weights of the KL reference (default those of the trainer). */
   readonly reference_W?: Float32Array<ArrayBuffer>;

@@ -1,6 +1,6 @@
 /**
  * How much a symptom makes its cause believed. There are more ways to break a trainer than the catalogue has, so a symptom that
- * fits a known fault is no proof of it. The numbers come from the development half of the fault library (docs/fault_library.md),
+ * fits a known fault is not proof of it. The numbers come from the development half of the fault library (docs/fault_library.md),
  * faults that nobody listed here: `deno run -A tests/fault_library/count_beliefs.ts` counts, rule by rule, for how many of them
  * the first cause is the fault or leads to its place.
  */

@@ -13,7 +13,7 @@ export interface LaterChecksOptions {
   readonly every: number;
   /** The weights that the run's KL reference was made from. */
   readonly reference_W: Float32Array<ArrayBuffer>;
-  /** The state from which a run that goes on should begin: its first step is checked, too. */
+  /** The state from which a run that goes on should begin: its first step is checked as well. */
   readonly resumed?: StateBefore | undefined;
   /** True: violated checks are written down, and the run goes on. */
   readonly isIgnored: boolean;
@@ -67,7 +67,7 @@ export class LaterChecks {
     return new UserError(
       sentence`Cannot train on: in step ${report.step} the trainer violates ${
         list.join(", ")
-      }; see ${this.#path}, or go on with ${setting("resume")} ${setting("ignoreChecks")}`,
+      }; see ${this.#path}, or continue with ${setting("resume")} ${setting("ignoreChecks")}`,
       1,
     );
   }

@@ -66,7 +66,7 @@ function dump(): string {
   return rows.map((row) => `${JSON.stringify(row).replaceAll('"NaN"', "NaN")}\n`).join("");
 }
 
-/** What stands in the box with a token's values; empty where it is hidden. */
+/** What is in the box with a token's values; empty where it is hidden. */
 function valuesOf(page: Page): Promise<string> {
   return page.evaluate(() => {
     const box = document.querySelector(".token-values");
@@ -93,7 +93,7 @@ async function checkValues(page: Page): Promise<void> {
   ]);
   assertEquals(shown, [" fix", "t broken pointed", "tokens-0-values"]);
   assertMatch(await valuesOf(page), /^token20id0text␣fixfinding\w+roleassistanttrainedyes/);
-  // The keyboard, a tap and the mouse show values, too.
+  // The keyboard, a tap and the mouse show values as well.
   await page.press("ArrowRight");
   assertMatch(await valuesOf(page), /^token21id1text↵role/);
   await page.press("Escape");

@@ -37,9 +37,9 @@ gpuTest("runChecks() tells a wrong term from a wrong clip and a wrong ratio", as
     lossTerms: (config) => ({ ...lossTerms(config), clipHigh: 0.1 }),
   };
   assertEquals(await brokenBy(bench, narrow), ["ratio_and_clip"]);
-  // Old log-probs that are taken anew in the second of two passes: one pass alone shows nothing.
+  // Old log-probs that are taken afresh in the second of two passes: one pass alone shows nothing.
   let minibatches = 0;
-  const anew: Partial<Stages> = {
+  const afresh: Partial<Stages> = {
     lossMask: (batch) => {
       minibatches = 0; // An update begins.
       return HEALTHY_STAGES.lossMask(batch);
@@ -47,7 +47,7 @@ gpuTest("runChecks() tells a wrong term from a wrong clip and a wrong ratio", as
     minibatchOldLogp: (oldLogp_BC, { batch, recompute }) =>
       minibatches++ < 2 ? oldLogp_BC : recompute(batch),
   };
-  assertEquals(await brokenBy(bench, anew, { epochs: 2 }), ["ratio_and_clip"]);
+  assertEquals(await brokenBy(bench, afresh, { epochs: 2 }), ["ratio_and_clip"]);
 });
 
 gpuTest("runChecks() sees an optimizer that steps twice, and none in other settings", async () => {

@@ -38,7 +38,7 @@ function tokenizerJson(
   });
 }
 
-Deno.test("readTokenizer() gives texts as they stand in a sentence: bytes of Qwen and Llama 3, blanks around them", () =>
+Deno.test("readTokenizer() gives texts as they are in a sentence: bytes of Qwen and Llama 3, blanks around them", () =>
   withFolder(async (folder) => {
     const byteLevel = { type: "ByteLevel", add_prefix_space: false, trim_offsets: false };
     // Ġ is a blank, Ċ a line feed; Ã© are the two bytes of é, and Ã alone the first of them.
@@ -81,7 +81,7 @@ Deno.test("readTokenizer() says in a sentence what is missing or no tokenizer", 
     await assertRejects(() => readTokenizer(folder), UserError, "holds no tokenizer.json");
     for (const text of ["[1]", '{"a": 1}', "null", '{"model": {"type": "Huge"}}']) {
       Deno.writeTextFileSync(`${folder}/tokenizer.json`, text);
-      await assertRejects(() => readTokenizer(folder), UserError, "is no tokenizer");
+      await assertRejects(() => readTokenizer(folder), UserError, "is not a tokenizer");
     }
     Deno.writeTextFileSync(`${folder}/tokenizer.json`, "{");
     await assertRejects(() => readTokenizer(folder), UserError, "not valid JSON");

@@ -32,7 +32,7 @@ const BY_FORM: Readonly<Record<string, Hints>> = {
   token_exports: {
     ...hint(
       [...GROUPS, "errors_paid_as_zero", "prefix_broken"],
-      "Give the folder that holds the rollouts' traces.jsonl, too: groups, rewards, ends and roles are joined by the ids.",
+      "Give the folder that holds the rollouts' traces.jsonl as well: groups, rewards, ends and roles are joined by the ids.",
     ),
     ...hint(OLD, "prime-rl keeps no old policy: its ratio is of trainer and sampler."),
     stale_weights: "Export the tokens of two steps or more.",

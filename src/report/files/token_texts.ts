@@ -36,7 +36,7 @@ function markedText(token: string): string {
  * Reads a tokenizer.
  *
  * @param folder A folder with tokenizer.json, such as that of a checkpoint, or this file itself.
- * @returns The text of an id as it stands in a sentence, with the blanks around it. A part of a character is shown as its token.
+ * @returns The text of an id as it is in a sentence, with the blanks around it. A part of a character is shown as its token.
  * @throws {UserError} When there is no tokenizer.json, or it is none.
  */
 export async function readTokenizer(folder: string): Promise<TextOf> {
@@ -75,7 +75,7 @@ function parseTokenizer(
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new UserError(
-      `Cannot use ${file}: it is no tokenizer of Hugging Face's tokenizers library (${why})`,
+      `Cannot use ${file}: it is not a tokenizer of Hugging Face's tokenizers library (${why})`,
     );
   }
 }
