@@ -21,6 +21,11 @@ export const HEALTHY: Readonly<Record<string, Variant>> = {
     kind: (kind) => ({ ...kind, rankCount: 2 }),
     change: ({ drafts }) => drafts.filter(({ rank }) => rank === 0),
   },
+  // A dump that lacks half of each group and does not say so.
+  half_of_each_group: {
+    kind: (kind) => ({ ...kind, rankCount: 0 }),
+    change: ({ drafts }) => drafts.filter((_, i) => i % 2 === 0),
+  },
   whitened_over_tokens: {
     change: ({ drafts }) => {
       for (const step of byStep(drafts)) {
@@ -42,6 +47,13 @@ export const HEALTHY: Readonly<Record<string, Variant>> = {
   },
   moving_baseline: {
     change: ({ drafts }) => drafts.forEach((draft) => draft.advantage = draft.reward - 0.137),
+  },
+  // ReMax: the reward of a greedy answer, one for each prompt.
+  greedy_baseline: {
+    change: ({ drafts }) =>
+      byGroup(drafts).forEach((group, g) =>
+        group.forEach((draft) => draft.advantage = draft.reward - Number(g % 3 === 0))
+      ),
   },
   value_function: {
     finish: (sequences, { random }) =>

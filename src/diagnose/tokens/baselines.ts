@@ -176,11 +176,11 @@ function flatFirst(groups: readonly Group[]): Group {
   return groups.find(({ samples }) => isFlat(samples) && sizeOf(samples) > 0) ?? groups[0];
 }
 
-function merged({ groups, line }: Cluster): Finding {
+function merged({ groups, line }: Cluster, isSure: boolean): Finding {
   const samples = samplesOf(groups);
   return {
     id: MERGED,
-    class: "violated",
+    class: isSure ? "violated" : "suspect",
     metric: "advantage_mean",
     value: line.baseline,
     sentence: `${groups.map(nameOf).slice(0, 3).join(" and ")}${
@@ -193,84 +193,101 @@ function merged({ groups, line }: Cluster): Finding {
   };
 }
 
-function notCentred(batch: Batch, off: readonly Group[]): Finding {
-  const common = {
+function notCentred(
+  off: readonly Group[],
+  { isRule, groupCount }: { readonly isRule: boolean; readonly groupCount: number },
+): Finding {
+  return {
     id: CENTRED,
+    // Where nearly all are centred, these are wrong; else another rule may be meant.
+    class: isRule ? "violated" : "suspect",
     metric: "advantage_mean",
     value: meanOf(off[0].samples.map(({ advantage }) => advantage)),
     bound: 0,
     boundFrom: "rewards minus their mean have the mean 0",
-    ...shownBy(worstOf(off)),
-  };
-  const of = countOf(batch.groups.length, "group");
-  const told = `Advantages of ${off.length} of ${of} do not have the mean 0: ${
-    exampleOf(flatFirst(off))
-  }.`;
-  const isMinority = batch.centred.filter(({ samples }) => sizeOf(samples) > 0).length > off.length;
-  if (isMinority) {
-    return {
-      ...common,
-      class: "violated",
-      sentence: told,
-      next:
-        "Compute baselines by the name of the group, before samples are shuffled, filtered or split.",
-    };
-  }
-  return {
-    ...common,
-    class: "suspect",
-    sentence: told,
-    alternatives: ["a weight or penalty of each sample that is not part of the reward"],
+    sentence: `Advantages of ${off.length} of ${
+      countOf(groupCount, "group")
+    } do not have the mean 0: ${exampleOf(flatFirst(off))}.`,
+    ...(isRule
+      ? {}
+      : { alternatives: ["a weight or penalty of each sample that is not part of the reward"] }),
     next:
       "Compute baselines by the name of the group, before samples are shuffled, filtered or split.",
+    ...shownBy(worstOf(off)),
   };
 }
 
-function judgeBatch(batch: Batch, context: GroupContext): Finding[] {
-  const { groups, centred, uncentred } = batch;
-  const { usualSize = 0, isPartial } = context;
-  if (groups.length === 0 || uncentred.length === 0) return [];
-  if (isPartial) {
+/** One step's groups with what explains those that are not centred. */
+interface Studied extends Batch {
+  /** The line of the whole step. */
+  readonly whole: Line | undefined;
+  readonly clusters: readonly Cluster[];
+  /** Groups that neither explains. */
+  readonly rest: readonly Group[];
+}
+
+function study(batch: Batch): Studied {
+  const { groups, uncentred } = batch;
+  const none = { ...batch, whole: undefined, clusters: [], rest: uncentred };
+  if (uncentred.length === 0) return none;
+  if (!samplesOf(groups).every(({ reward }) => Number.isFinite(reward))) return none;
+  // One line through all groups leaves no baseline of a single one, whatever groups have the mean of all by chance.
+  const whole = groups.length > 1 ? lineOf(samplesOf(groups)) : undefined;
+  if (whole) return { ...batch, whole, clusters: [], rest: [] };
+  const clusters = clustersOf(uncentred);
+  const explained = new Set(clusters.flatMap((cluster) => cluster.groups));
+  return { ...none, clusters, rest: uncentred.filter((group) => !explained.has(group)) };
+}
+
+/** So many centred groups must stand beside each that is not, before its samples cannot merely be missing. */
+const TIMES_AS_MANY = 4;
+/** Rewards of a cluster from which on chance does not give several groups the mean of all of them. */
+const LEAST_MERGED = 24;
+
+function judgeStudied(
+  all: readonly Studied[],
+  { usualSize = 0, isPartial }: GroupContext,
+): Finding[] {
+  if (isPartial && all.some(({ uncentred }) => uncentred.length > 0)) {
     return [notCheckable(
       CENTRED,
       "whether advantages are centred in each group",
       "ranks but one, so that the others may hold the rest of these groups",
     )];
   }
-  const hasRewards = samplesOf(groups).every(({ reward }) => Number.isFinite(reward));
-  if (!hasRewards) {
-    const full = uncentred.filter(({ samples }) => samples.length >= usualSize);
-    const isMinority = centred.filter(({ samples }) =>
-      sizeOf(samples) > 0
-    ).length > uncentred.length;
-    return full.length > 0 && isMinority
-      ? [notCentred(batch, full)]
-      : [notCheckable(CENTRED, "which baseline the advantages have", "reward for each sample")];
-  }
-  // One line through all groups leaves no baseline of a single one, whatever groups have the mean of all by chance.
-  const whole = groups.length > 1 ? lineOf(samplesOf(groups)) : undefined;
-  if (whole) return [overBatch(batch, whole)];
-  const clusters = clustersOf(uncentred);
-  const explained = new Set(clusters.flatMap((cluster) => cluster.groups));
-  const rest = uncentred.filter((group) => !explained.has(group));
+  const clusters = all.flatMap((one) => one.clusters);
+  const clustered = clusters.flatMap((cluster) => cluster.groups);
+  const centred = all.flatMap((one) => one.whole ? [] : one.centred)
+    .filter(({ samples }) => sizeOf(samples) > 0);
+  const rest = all.flatMap((one) => one.rest);
+  // Of halves of groups some have by chance the mean of others' halves; then there are more that have nobody's.
+  const areMerged = rest.length * 10 <= clustered.length;
+  const isSure = clusters.length > 1 ||
+    clustered.flatMap(({ samples }) => samples).length >= LEAST_MERGED;
+  const isRule = centred.length >= TIMES_AS_MANY * rest.length;
   const usual = rest.filter(({ samples }) => samples.length >= usualSize);
-  const isMinority = centred.filter(({ samples }) => sizeOf(samples) > 0).length > usual.length;
-  // Where no group is centred but each has a baseline, what is missing of them explains it, and so does a baseline by design.
-  const full = isMinority
-    ? usual
-    : usual.filter(({ samples }) => !isFlat(samples) && !lineOf(samples));
-  const unclear = rest.length - full.length;
+  // Where groups have baselines of their own, what is missing of them explains it, and so does a baseline by design.
+  const full = isRule ? usual : usual.filter(hasNoLine);
+  const unclear = rest.length - full.length + (areMerged ? 0 : clustered.length);
+  const groupCount = all.reduce((sum, { groups }) => sum + groups.length, 0);
   return [
-    ...clusters.map(merged),
-    ...full.length > 0 ? [notCentred(batch, full)] : [],
+    ...all.flatMap((one) => one.whole ? [overBatch(one, one.whole)] : []),
+    ...areMerged && clusters[0] ? [merged(clusters[0], isSure)] : [],
+    ...full.length > 0 ? [notCentred(full, { isRule, groupCount })] : [],
     ...full.length === 0 && unclear > 0
       ? [notCheckable(
         CENTRED,
         `whether the advantages of ${countOf(unclear, "group")} are centred`,
-        "other samples that they may have had",
+        "other samples that they may have had, or no reward for each sample",
       )]
       : [],
   ];
+}
+
+/** True where rewards are known and advantages do not follow from them by any baseline. */
+function hasNoLine({ samples }: Group): boolean {
+  return samples.every(({ reward }) => Number.isFinite(reward)) && !isFlat(samples) &&
+    !lineOf(samples);
 }
 
 /** Of several findings of one id the gravest, with how many steps have it. */
@@ -306,7 +323,7 @@ export const BASELINES: GroupRule = {
         : "groups of several samples";
       return [notCheckable(CENTRED, what, lacks)];
     }
-    const found = once(judged.flatMap((batch) => judgeBatch(batch, context)));
+    const found = once(judgeStudied(judged.map(study), context));
     if (found.length > 0) return found;
     return [{
       id: CENTRED,

@@ -96,14 +96,25 @@ class GapTally {
     }
   }
 
+  /** The cell of the token before: nearly always the one of the next, too. */
+  #lastCell: {
+    readonly step: number | undefined;
+    readonly version: number | null;
+    readonly cell: GapCell;
+  } | undefined;
+
   get worst(): Witness | undefined {
     return greatest(Array.from(this.cells.values()).flatMap(({ worst }) => worst ?? []));
   }
 
   #cellOf({ step, weightVersions }: TokenSequence, i: number): GapCell {
-    const key = JSON.stringify([step ?? null, weightVersions?.[i] ?? null]);
+    const version = weightVersions?.[i] ?? null;
+    const last = this.#lastCell;
+    if (last && last.step === step && last.version === version) return last.cell;
+    const key = JSON.stringify([step ?? null, version]);
     let cell = this.cells.get(key);
     if (!cell) this.cells.set(key, cell = { mean: new ClusteredMean(), worst: undefined });
+    this.#lastCell = { step, version, cell };
     return cell;
   }
 }

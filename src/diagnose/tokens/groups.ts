@@ -10,8 +10,8 @@ import type { TokenCheckKind } from "./token_check.ts";
 /** All rules about groups. */
 const GROUP_RULES: readonly GroupRule[] = [COMPOSITION, BASELINES, SCALE, ANSWERS];
 
-/** Sequences whose summaries are kept, some 300 bytes each. */
-const MOST_SUMMARIES = 1_000_000;
+/** Sequences whose summaries are kept: with all that judging them takes, some 2 KiB each. */
+const MOST_SUMMARIES = 150_000;
 
 /** Samples, groups, rewards and advantages. */
 export const GROUPS: TokenCheckKind = {

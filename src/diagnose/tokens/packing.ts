@@ -3,10 +3,11 @@ import { ClusteredMean } from "../../core/streaming_statistics.ts";
 import type { LogProbSide, TokenSequence } from "../../tokens/token_batch.ts";
 import type { Finding } from "../finding.ts";
 import type { EngineBounds } from "./engine_bounds.ts";
-import { KeptTokens } from "./kept_tokens.ts";
+import { type Kept, KeptTokens } from "./kept_tokens.ts";
 import {
   greater,
   hashOf,
+  hashOfText,
   notCheckable,
   type Origin,
   placeOf,
@@ -44,38 +45,34 @@ function positionsOf({ positions, padding, offset }: TokenSequence): "right" | "
 
 /** One sequence's log-probs of one side. */
 interface Copy {
-  readonly values: Float32Array;
-  readonly scored: Uint8Array;
-  /** Of the values: decides which copy the others are compared with, whatever the order of rows. */
-  readonly order: number;
+  /** NaN at tokens that are not scored. */
+  readonly values: Kept;
   readonly origin: Origin;
   readonly step: number | undefined;
   readonly hash: number;
+  /** Another of the same side, step, phase and ids. */
+  readonly next: Copy | undefined;
 }
 
 class TwinTally {
-  readonly kept = new KeptTokens();
+  readonly kept = new KeptTokens((length) => new Float32Array(length));
   readonly positions: PositionTally = { known: 0, offset: 0, broken: 0 };
-  /** Equal sequences, by side, step, phase and ids. */
-  readonly #copies = new Map<string, Copy[]>();
+  /** By side, then by a hash of step, phase and ids. */
+  readonly #copies = new Map(SIDES.map((side) => [side, new Map<number, Copy>()]));
 
   add(view: SequenceView): void {
     const { sequence, hash, scored } = view;
     this.#addPositions(view);
-    for (const side of SIDES) {
+    for (const [side, copies] of this.#copies) {
       const values = sequence.logProbs[side]?.values;
       // Within a step the trainer's weights move from one update to the next: what was computed before all of them compares.
       if (!values || (side === "trainer" && sequence.logProbs.old)) continue;
-      if (!this.kept.take(values.length)) continue;
+      const kept = this.kept.keep(values.map((value, i) => scored[i] === 1 ? value : NaN));
+      if (!kept) continue;
       const { step, phase, file, row, offset, sample } = sequence;
-      const key = JSON.stringify([side, step ?? null, phase ?? null, hash]);
-      const own = Float32Array.from(values);
+      const key = hashOfText(`${step} ${phase} ${hash}`);
       const origin = { file, row, offset, ...(sample === undefined ? {} : { sample }) };
-      const order = hashOf(new Uint32Array(own.buffer));
-      const copy = { values: own, scored, order, origin, step, hash };
-      const copies = this.#copies.get(key);
-      if (copies) copies.push(copy);
-      else this.#copies.set(key, [copy]);
+      copies.set(key, { values: kept, origin, step, hash, next: copies.get(key) });
     }
   }
 
@@ -85,14 +82,13 @@ class TwinTally {
   ): { readonly mean: ClusteredMean; readonly worst: Witness | undefined } {
     const mean = new ClusteredMean();
     let worst: Witness | undefined;
-    const prefix = `["${side}",`;
-    for (const [key, copies] of this.#copies) {
-      if (copies.length < 2 || !key.startsWith(prefix)) continue;
-      const [first, ...others] = copies.toSorted((a, b) => a.order - b.order);
-      for (const { values, scored, origin, step, hash } of others) {
+    for (const last of this.#copies.get(side)?.values() ?? []) {
+      if (!last.next) continue;
+      const [first, ...others] = this.#ordered(last);
+      for (const { values, copy: { origin, step, hash } } of others) {
         for (let i = 1; i < Math.min(values.length, first.values.length); i++) {
           const size = Math.abs(values[i] - first.values[i]);
-          if (!Number.isFinite(size) || scored[i] !== 1) continue;
+          if (!Number.isFinite(size)) continue;
           mean.add(size);
           if (worst && size < worst.size) continue;
           worst = greater(worst, { size, place: placeOf(origin, i), step, hash });
@@ -101,6 +97,17 @@ class TwinTally {
       }
     }
     return { mean, worst };
+  }
+
+  /** Copies in an order of their values: which one the others are held against does not depend on the order of rows. */
+  #ordered(last: Copy): { readonly values: Float32Array; readonly copy: Copy }[] {
+    const all: { values: Float32Array; copy: Copy; order: number }[] = [];
+    for (let copy: Copy | undefined = last; copy; copy = copy.next) {
+      const values = this.kept.of(copy.values);
+      const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
+      all.push({ values, copy, order: hashOf(bits) });
+    }
+    return all.toSorted((a, b) => a.order - b.order);
   }
 
   #addPositions(view: SequenceView): void {

@@ -40,6 +40,9 @@ const WORDS: Readonly<Record<Divisor, string>> = {
 /** Largest ε that is added to a standard deviation, as a share of it and absolutely; trainers use 1e-8 to 1e-4. */
 const LARGEST_EPS = 2e-3;
 
+/** So many centred groups must stand beside each that is not. */
+const TIMES_AS_MANY = 4;
+
 function scaledOf(groups: readonly Group[]): Scaled[] {
   return groups.flatMap((group): Scaled[] => {
     const { samples } = group;
@@ -187,6 +190,15 @@ export const SCALE: GroupRule = {
       return isEmpty
         ? [notCheckable(ID, what, "groups")]
         : [notCheckable(ID, what, "group with rewards that differ and centred advantages")];
+    }
+    // Parts of groups are centred by chance alone, and their rewards are not those that the divisor was computed from.
+    const scaled = steps.reduce((sum, one) => sum + one.scaled.length, 0);
+    const uncentred = context.groups.filter(({ samples }) =>
+      samples.length > 1 && samples.every(({ advantage }) => Number.isFinite(advantage)) &&
+      !isCentred(samples)
+    );
+    if (uncentred.length * TIMES_AS_MANY > scaled) {
+      return [notCheckable(ID, what, "centred advantages in most groups")];
     }
     return judgeSteps(steps, context);
   },

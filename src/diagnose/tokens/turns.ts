@@ -1,12 +1,14 @@
 /** `prefix_broken`: turns of one sample that do not begin with the turns before them, and marks that are lost between turns. */
 import type { Finding } from "../finding.ts";
-import { KeptTokens } from "./kept_tokens.ts";
+import { type Kept, KeptTokens } from "./kept_tokens.ts";
 import {
   greater,
+  hashOfText,
   type Origin,
   placeOf,
   type SequenceView,
   shownBy,
+  type Span,
   type TokenCheckKind,
   type Witness,
   witness,
@@ -26,8 +28,10 @@ const LEAST_BOUNDARIES = 3;
 
 /** A turn of a sample: of its sequence no more than must be kept. */
 interface Turn {
-  readonly ids: Uint32Array;
-  readonly scored: Uint8Array;
+  readonly ids: Kept;
+  readonly length: number;
+  /** What the policy drew. */
+  readonly spans: readonly Span[];
   readonly hash: number;
   readonly step: number | undefined;
   readonly origin: Origin;
@@ -67,8 +71,11 @@ function editAt(
  * Compares a turn with the one before it. An edit stands for the same text only where all that is left of the earlier turn is
  * found again, up to further edits: two branches of one history agree here and there, and then no more.
  */
-function departureOf(earlier: Turn, later: Turn): Departure | undefined {
-  const [a, b] = [earlier.ids, later.ids];
+function departureOf(
+  a: Uint32Array,
+  b: Uint32Array,
+  { drawn }: { readonly drawn: readonly Span[] },
+): Departure | undefined {
   let from = 0, to = 0;
   let first: Departure | undefined;
   for (;;) {
@@ -78,7 +85,7 @@ function departureOf(earlier: Turn, later: Turn): Departure | undefined {
     }
     if (from === a.length) return first;
     // What the policy drew in both is a branch of its own, and no history that was written again.
-    if (!first && later.scored[to] === 1) return undefined;
+    if (!first && drawn.some(({ from, until }) => from <= to && to < until)) return undefined;
     const edit = editAt(a, b, { from, to });
     if (!edit) return { at: first?.at ?? to };
     first ??= {
@@ -115,8 +122,9 @@ function followersOf(all: Map<number, Followers>, id: number): Followers {
 }
 
 class TurnTally {
-  readonly samples = new Map<string, Turn[]>();
-  readonly kept = new KeptTokens();
+  /** By a hash of step, phase, group and sample. */
+  readonly samples = new Map<number, Turn[]>();
+  readonly kept = new KeptTokens((length) => new Uint32Array(length));
   /** What follows the last id of a turn inside prompts and observations, and behind the policy's own turns. */
   readonly given = new Map<number, Followers>();
   readonly drawn = new Map<number, Followers>();
@@ -138,11 +146,13 @@ class TurnTally {
       const next = i + 1 < ids.length && scored[i + 1] !== 1 ? ids[i + 1] : undefined;
       followersOf(this.given, ids[i - 1]).add(ids[i], next);
     }
-    if (sample === undefined || ids.length === 0 || !this.kept.take(ids.length)) return;
-    const key = JSON.stringify([step ?? null, phase ?? null, group ?? null, sample]);
+    const kept = sample === undefined || ids.length === 0 ? undefined : this.kept.keep(ids);
+    if (sample === undefined || !kept) return;
+    const key = hashOfText(JSON.stringify([step ?? null, phase ?? null, group ?? null, sample]));
     const turns = this.samples.get(key);
     const { file, row, offset } = view.sequence;
-    const turn = { ids, scored, hash: view.hash, step, origin: { file, row, offset, sample } };
+    const origin = { file, row, offset, sample };
+    const turn = { ids: kept, length: ids.length, spans, hash: view.hash, step, origin };
     if (turns) turns.push(turn);
     else this.samples.set(key, [turn]);
   }
@@ -154,12 +164,14 @@ function judgeTurns(tally: TurnTally): { readonly found: Finding[]; readonly pai
   let worst: Witness | undefined;
   let example: Departure["edit"];
   for (const turns of tally.samples.values()) {
-    const ordered = turns.toSorted((a, b) => a.ids.length - b.ids.length || a.hash - b.hash);
+    const ordered = turns.toSorted((a, b) => a.length - b.length || a.hash - b.hash);
     for (let i = 1; i < ordered.length; i++) {
       const [earlier, later] = [ordered[i - 1], ordered[i]];
       if (earlier.hash === later.hash) continue; // The same once more.
       pairs++;
-      const departure = departureOf(earlier, later);
+      const departure = departureOf(tally.kept.of(earlier.ids), tally.kept.of(later.ids), {
+        drawn: later.spans,
+      });
       if (!departure) continue;
       broken++;
       if (departure.edit) {
