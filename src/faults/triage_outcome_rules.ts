@@ -87,7 +87,7 @@ export const OUTCOME_RULES: readonly TriageRule<FaultName, MetricName>[] = [
         bound: { value: 0.5, from: "a reward that falls to half has another cause" },
       },
     ],
-    // Of three right runs with this aggregation and room for six turns, two show it, too.
+    // Of three right runs with this aggregation and room for six turns, two show it as well.
     causes: { length_bias: counted({ right: 0, wrong: 2 }), accum_local: POSSIBLE },
   },
   {

@@ -33,7 +33,6 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
   [/\bknown are\b/, "choose one of"],
   [/\bbound is a mask is\b/, "bound <= 0: a mask is right or wrong"],
   [/\b(?:begin|go on) although\b/, "start even if"],
-  [/, too[.;]/, "as well, or also"],
 ];
 
 /** Text of every file that people read, by path, without the line breaks of paragraphs and comments. */
