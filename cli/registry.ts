@@ -32,7 +32,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         load: () => import("./commands/formats.ts"),
       },
       convert: {
-        summary: "convert any supported log to JSONL",
+        summary: "convert any supported log or token dump to JSONL",
         load: () => import("./commands/convert.ts"),
       },
       metrics: {

@@ -1,6 +1,7 @@
-/** `agentrl convert`: any log that is read, as JSONL. */
+/** `agentrl convert`: any log that is read, as JSONL; any token dump, as the common dump. */
 import { writeFilePartsAtomic } from "../../src/files/atomic_file.ts";
 import { requireOutput } from "../../src/files/output.ts";
+import { contentOf } from "../../src/files/token_source.ts";
 import { jsonlOf } from "../../src/logs/convert_rows.ts";
 import type { RunLog } from "../../src/logs/run_log.ts";
 import { interpret } from "../../src/producers/interpret.ts";
@@ -52,6 +53,11 @@ export const command = defineCommand({
   async run({ out, ...flags }, [path]) {
     const inputs = path === "-" ? [] : [path];
     requireOutput(out, { inputs });
+    const { log: isLog, dump: isDump } = await contentOf(path);
+    if (isDump && !isLog) {
+      const { convertDump } = await import("../convert_dump.ts");
+      return await convertDump(path, out);
+    }
     const log = await readLog(path, flags);
     const { source, rows, columns } = log;
     writeFilePartsAtomic(out, encoded(jsonlOf(log)));

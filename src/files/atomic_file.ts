@@ -10,18 +10,16 @@ export function temporaryFor(name: string): string | undefined {
   return TEMPORARY_NAME.exec(name)?.[1];
 }
 
+function writeAll(file: Deno.FsFile, part: Uint8Array): void {
+  let rest = part;
+  while (rest.length > 0) rest = rest.subarray(file.writeSync(rest));
+}
+
 function writeWhole(path: string, parts: Iterable<Uint8Array>): void {
-  const file = Deno.openSync(path, { write: true, createNew: true });
-  try {
-    for (const part of parts) {
-      let rest = part;
-      while (rest.length > 0) rest = rest.subarray(file.writeSync(rest));
-    }
-    // The bytes must be on disk before the name is: a rename may survive a power cut that the bytes do not.
-    file.syncSync();
-  } finally {
-    file.close();
-  }
+  using file = Deno.openSync(path, { write: true, createNew: true });
+  for (const part of parts) writeAll(file, part);
+  // The bytes must be on disk before the name is: a rename may survive a power cut that the bytes do not.
+  file.syncSync();
 }
 
 /** A rename would put a file in place of a device or a pipe. */
@@ -62,6 +60,26 @@ export function writeFilePartsAtomic(path: string, parts: Iterable<Uint8Array>):
 export function writeFileAtomic(path: string, content: string | Uint8Array): void {
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
   writeFilePartsAtomic(path, [bytes]);
+}
+
+/** {@linkcode writeFilePartsAtomic} of parts that come as they are read. */
+export async function writeFileStreamAtomic(
+  path: string,
+  parts: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`;
+  try {
+    requireReplaceable(path);
+    {
+      using file = Deno.openSync(temporary, { write: true, createNew: true });
+      for await (const part of parts) writeAll(file, part);
+      file.syncSync();
+    }
+    Deno.renameSync(temporary, path);
+  } catch (error) {
+    removeIfThere(temporary);
+    throw asUserError(error, `Cannot write ${path}`);
+  }
 }
 
 function removeIfThere(path: string): void {

@@ -84,3 +84,26 @@ Deno.test("agentrl convert refuses bad input with one sentence and writes nothin
     ]);
     assertEquals(Deno.readTextFileSync(log), CSV);
   }));
+
+Deno.test("agentrl convert writes a token dump as the common dump, and nothing where a row is damaged", () =>
+  withFolder(async (folder) => {
+    const row = { export_sequence_idx: 0, step: 3, token_ids: [5, 6], loss_mask: [false, true] };
+    const exported = `${folder}/rank_0.jsonl`;
+    Deno.writeTextFileSync(exported, `${JSON.stringify(row)}\n`);
+    const out = `${folder}/out/tokens.jsonl`;
+    Deno.mkdirSync(`${folder}/out`);
+    const { code, stdout, stderr } = await agentrl(["convert", exported, "--out", out, "--json"]);
+    assertEquals(code, 0, stderr);
+    const { source, sequences, tokens } = JSON.parse(stdout);
+    assertEquals([source.form, sequences, tokens], ["token_exports", 1, 2]);
+    const common = { v: 1, step: 3, phase: "pre", ids: [5, 6], mask: [0, 1] };
+    assertEquals(Deno.readTextFileSync(out), `${JSON.stringify(common)}\n`);
+    Deno.writeTextFileSync(exported, `${JSON.stringify({ ...row, loss_mask: [] })}\n`);
+    const damaged = await agentrl(["convert", exported, "--out", out]);
+    assertEquals(damaged.code, 2);
+    assertMatch(damaged.stderr, /rank_0\.jsonl, row 1: loss_mask has 0 values/);
+    assertEquals(Array.from(Deno.readDirSync(`${folder}/out`), ({ name }) => name), [
+      "tokens.jsonl",
+    ]);
+    assertEquals(Deno.readTextFileSync(out), `${JSON.stringify(common)}\n`);
+  }));
