@@ -1,12 +1,12 @@
 /** Damaged dumps: whatever happens to the bytes, a reader answers sequences or one sentence. */
 import { assert, assertEquals } from "@std/assert";
-import { parquetWriteBuffer } from "hyparquet-writer";
 import { UserError } from "../../src/core/errors.ts";
 import { randomSequence } from "../../src/core/rng.ts";
 import { Ignored } from "../../src/logs/ignored.ts";
 import { commonDumpLine } from "../../src/tokens/common_dump_line.ts";
 import { TOKEN_READERS } from "../../src/tokens/token_readers.ts";
 import { inputOf } from "../logs/read_text.ts";
+import { parquetFile } from "./make_parquet.ts";
 import { randomTokens } from "./random_sequence.ts";
 import { jsonl } from "./read_dump.ts";
 
@@ -64,13 +64,7 @@ const DUMPS: Readonly<Record<string, string | Uint8Array>> = {
     info: { task: "a", stop: "submit" },
   }]),
   verl_rollouts: jsonl([{ input: "a", output: "b", gts: "c", score: 1, step: 1, acc: true }]),
-  trl_completions: new Uint8Array(parquetWriteBuffer({
-    columnData: [
-      { name: "prompt", data: ["a", "a", "b"], type: "STRING" },
-      { name: "completion", data: ["x", "y", "z"], type: "STRING" },
-      { name: "advantage", data: [1, -1, 0], type: "DOUBLE" },
-    ],
-  })),
+  trl_completions: parquetFile("small"),
   tinker_rollouts: jsonl([{
     split: "train",
     iteration: 1,

@@ -1,9 +1,9 @@
 /** Tests of the readers of dumps that hold texts and rewards, and no token ids. */
 import { assertEquals, assertRejects } from "@std/assert";
-import { parquetWriteBuffer } from "hyparquet-writer";
 import { UserError } from "../../src/core/errors.ts";
 import { parquetRows } from "../../src/tokens/parquet.ts";
 import type { TokenSequence } from "../../src/tokens/token_batch.ts";
+import { parquetFile } from "./make_parquet.ts";
 import { jsonl, readDump } from "./read_dump.ts";
 
 const TEXT = { file: "dump.jsonl", offset: 0, ids: new Uint32Array(), logProbs: {} };
@@ -79,24 +79,9 @@ Deno.test("tinker: lengths are counted over the turns, and other splits are told
   assertEquals(sequences[1].answerLength, undefined);
 });
 
-/** A table as TRL writes it. */
-function table(codec: "SNAPPY" | "UNCOMPRESSED", rowCount = 5): Uint8Array {
-  const rows = Array.from({ length: rowCount }, (_, i) => i);
-  return new Uint8Array(parquetWriteBuffer({
-    codec,
-    columnData: [
-      { name: "step", data: rows.map(() => 10n), type: "INT64" },
-      { name: "prompt", data: rows.map((i) => i % 5 < 3 ? "1+1" : "1+2"), type: "STRING" },
-      { name: "completion", data: rows.map((i) => `answer ${i} é`), type: "STRING" },
-      { name: "tests", data: rows.map((i) => i / 4), type: "DOUBLE" },
-      { name: "advantage", data: rows.map((i) => i === 4 ? NaN : i - 1), type: "DOUBLE" },
-    ],
-  }));
-}
-
 Deno.test("TRL: completions come out of Parquet, packed or not, and neighbours of one prompt are a group", async () => {
-  for (const codec of ["SNAPPY", "UNCOMPRESSED"] as const) {
-    const { form, sequences } = await readDump(table(codec));
+  for (const name of ["snappy", "uncompressed"] as const) {
+    const { form, sequences } = await readDump(parquetFile(name));
     assertEquals(form, "trl_completions");
     assertEquals<TokenSequence>(sequences[2], {
       ...TEXT,
@@ -113,7 +98,7 @@ Deno.test("TRL: completions come out of Parquet, packed or not, and neighbours o
     assertEquals(sequences[4].advantage, NaN);
   }
   // A prompt that comes again after another one is another group; rows come in several portions.
-  const { sequences } = await readDump(table("SNAPPY", 2500));
+  const { sequences } = await readDump(parquetFile("long"));
   assertEquals([sequences.length, sequences[2499].row, sequences[2499].group], [
     2500,
     2500,
@@ -124,21 +109,13 @@ Deno.test("TRL: completions come out of Parquet, packed or not, and neighbours o
 
 Deno.test("TRL: of several reward functions no sum is made up, and conversations are texts", async () => {
   const messages = [{ role: "user", content: "hi" }];
-  const bytes = parquetWriteBuffer({
-    columnData: [
-      { name: "prompt", data: [messages], type: "JSON" },
-      { name: "completion", data: ["hello"], type: "STRING" },
-      { name: "a", data: [1], type: "DOUBLE" },
-      { name: "b", data: [0.5], type: "DOUBLE" },
-    ],
-  });
-  const { sequences: [{ prompt, reward, rewardParts }] } = await readDump(new Uint8Array(bytes));
+  const { sequences: [{ prompt, reward, rewardParts }] } = await readDump(parquetFile("rewards"));
   assertEquals(prompt, JSON.stringify(messages));
   assertEquals([reward, rewardParts], [undefined, new Map([["a", 1], ["b", 0.5]])]);
 });
 
 Deno.test("TRL: a table that is cut off or damaged is refused in one sentence", async () => {
-  const whole = table("SNAPPY");
+  const whole = parquetFile("snappy");
   for (const length of [4, 50, whole.length - 1]) {
     const error = await assertRejects(() => readDump(whole.slice(0, length)), UserError);
     assertEquals(error.message.startsWith("Cannot read dump.jsonl: its Parquet is damaged"), true);
@@ -146,13 +123,7 @@ Deno.test("TRL: a table that is cut off or damaged is refused in one sentence", 
 });
 
 Deno.test("parquetRows() ends where a flipped bit would let the decoder run for ever", async () => {
-  const file = new Uint8Array(parquetWriteBuffer({
-    columnData: [
-      { name: "prompt", data: ["a", "a", "b"], type: "STRING" },
-      { name: "completion", data: ["x", "y", "z"], type: "STRING" },
-      { name: "advantage", data: [1, -1, 0], type: "DOUBLE" },
-    ],
-  }));
+  const file = parquetFile("small");
   const decode = async (maxRows: number, patienceMs = 60_000) => {
     const options = { name: "t.parquet", maxRows, patienceMs };
     return await Array.fromAsync(parquetRows(file.slice().buffer, options));
