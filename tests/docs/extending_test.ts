@@ -24,8 +24,8 @@ Deno.test("docs/extending.md shows the files and lines of every recipe, and no o
   assertEquals(words(shown), words(recipesText()));
 });
 
-Deno.test("docs/library.md shows Three Doors as it is in docs/examples", () => {
-  const page = Deno.readTextFileSync(`${ROOT}/docs/library.md`);
+Deno.test("docs/environments.md shows Three Doors as it is in docs/examples", () => {
+  const page = Deno.readTextFileSync(`${ROOT}/docs/environments.md`);
   const program = Deno.readTextFileSync(`${ROOT}/docs/examples/three_doors.ts`);
   assertStringIncludes(page, `\n\`\`\`ts ignore\n${program}\`\`\`\n`);
 });
