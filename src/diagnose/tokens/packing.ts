@@ -99,7 +99,7 @@ class TwinTally {
     return { mean, worst };
   }
 
-  /** Copies in an order of their values: which one the others are held against does not depend on the order of rows. */
+  /** Copies in an order of their values: which one the others are compared with does not depend on the order of rows. */
   #ordered(last: Copy): { readonly values: Float32Array; readonly copy: Copy }[] {
     const all: { values: Float32Array; copy: Copy; order: number }[] = [];
     for (let copy: Copy | undefined = last; copy; copy = copy.next) {
