@@ -45,6 +45,8 @@ gpuTest("runChecks() tells advantages, rewards and data that are not as said", a
   assertEquals(found.map(({ id }) => invariantKey(id)), [
     "advantage_of_episode",
     "reward_of_episode",
+    // With an episode fewer each token has another weight.
+    "term_directions",
     "all_data_once",
   ]);
   // The same random numbers in every step, and a greedy sampler that records the policy's log-probs.
