@@ -128,7 +128,7 @@ const REFUSED: readonly (readonly [string, (path: string) => void, RegExp])[] = 
       editLines(runPaths(path).metrics, (l) => l.slice(2));
       Deno.removeSync(checkpointPath(path, 0));
     },
-    /lacks step 0 .* no checkpoint is left from which that step could be redone/,
+    /lacks step 0 .* no checkpoint is left to redo that step from/,
   ],
 ];
 
@@ -152,7 +152,11 @@ gpuTest(
           assert(read(path, file) === read(whole, file), `${name}: other ${file}`);
         }
         if (name === "no last checkpoint") assertEquals(remarks, []);
-        else assertMatch(remarks.join(), /lacks step \d .*does the steps behind it again/, name);
+        else {assertMatch(
+            remarks.join(),
+            /lacks step \d .*continues from step \d and redoes the later steps/,
+            name,
+          );}
       }
       for (const [name, damage, sentence] of REFUSED) {
         const path = `${folder}/${name}`;

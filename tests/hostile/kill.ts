@@ -96,10 +96,16 @@ function filesIn(path: string, prefix = ""): string[] {
   });
 }
 
-/** The files in which a run differs from the yardstick. The command line writes the adapter into config.json, this process does not. */
+/**
+ * Files in which a run that was taken up may differ: config.json and timing.jsonl hold when and where it ran, and
+ * later_checks.jsonl what was checked as it was taken up.
+ */
+const OF_THE_START = ["config.json", "timing.jsonl", "later_checks.jsonl"];
+
+/** The files in which a run differs from the yardstick. */
 function differences(yardstick: string, path: string): string[] {
   const names = new Set([...filesIn(yardstick), ...filesIn(path)]);
-  names.delete("config.json");
+  for (const name of OF_THE_START) names.delete(name);
   return [...names].filter((name) => {
     const [a, b] = [`${yardstick}/${name}`, `${path}/${name}`];
     if (!exists(a) || !exists(b)) return true;
