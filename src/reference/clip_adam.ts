@@ -1,4 +1,5 @@
 /** One optimizer step: clip the gradient by its global norm, then Adam (Kingma and Ba 2015, arXiv:1412.6980, algorithm 1). */
+import { at } from "../core/element.ts";
 import { requireSizes } from "../core/shape.ts";
 import { ADAM_BETA1, ADAM_BETA2, ADAM_EPS } from "../equations/adam.ts";
 
@@ -12,7 +13,7 @@ export const CLIP_EPS = 1e-6;
  */
 export function globalNorm(gradient_W: ArrayLike<number>): number {
   let squares = 0;
-  for (let w = 0; w < gradient_W.length; w++) squares += gradient_W[w] ** 2;
+  for (let w = 0; w < gradient_W.length; w++) squares += at(gradient_W, w) ** 2;
   return Math.sqrt(squares);
 }
 
@@ -92,11 +93,13 @@ export function clipAdam(
   const m_W = new Float64Array(W);
   const v_W = new Float64Array(W);
   for (let w = 0; w < W; w++) {
-    const g = factor * gradient_W[w];
-    m_W[w] = beta1 * state.m_W[w] + (1 - beta1) * g;
-    v_W[w] = beta2 * state.v_W[w] + (1 - beta2) * g ** 2;
-    const denominator = Math.sqrt(v_W[w]) / rootOfCorrection2 + eps;
-    weight_W[w] = state.weight_W[w] - stepSize * m_W[w] / denominator;
+    const g = factor * at(gradient_W, w);
+    const m = beta1 * at(state.m_W, w) + (1 - beta1) * g;
+    const v = beta2 * at(state.v_W, w) + (1 - beta2) * g ** 2;
+    m_W[w] = m;
+    v_W[w] = v;
+    const denominator = Math.sqrt(v) / rootOfCorrection2 + eps;
+    weight_W[w] = at(state.weight_W, w) - stepSize * m / denominator;
   }
   return { weight_W, m_W, v_W, gradNorm };
 }

@@ -53,7 +53,7 @@ export interface RunData {
   readonly checkpoints: readonly number[];
   readonly recorded: readonly RecordedStepData[];
   /** Its episodes token by token; left out where none were written or nobody asked. */
-  readonly tokens?: TokenData;
+  readonly tokens?: TokenData | { readonly leftOutBytes: number };
   /** What triage says of it, or why it could not be judged; left out where nobody asked. */
   readonly triage?: RunJudgement | { readonly problem: string };
 }

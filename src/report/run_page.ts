@@ -150,6 +150,14 @@ function recordedList({ recorded }: RunData): Html {
 /** Its episodes token by token, what is said about them first; of other parts of a token page the groups. */
 function tokensPart({ tokens }: RunData, prefix: string): Html {
   if (tokens === undefined) return NOTHING;
+  if ("leftOutBytes" in tokens) {
+    return html`
+      <p
+        class="note">Not judged here: its episodes hold ${formatNumber(
+          Math.round(tokens.leftOutBytes / 1e6),
+        )} MB. The checks of token dumps take them by themselves.</p>
+    `;
+  }
   const id = idOf(prefix, "tokens");
   const parts = tokenParts(tokens, id).map(({ id, title, body }) =>
     html`<h4 id="${id}">${title}</h4>${body}`

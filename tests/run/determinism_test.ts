@@ -1,5 +1,5 @@
 /**
- * The determinism contract under load, in one test: four training steps, their episodes and their metrics have the same bits with every layout
+ * The determinism contract under load, in one test: six training steps, their episodes and their metrics have the same bits with every layout
  * of the kernels that may be chosen, every driver of the rollouts, command lists or single dispatches, records or none, and after a resume.
  */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
@@ -25,8 +25,8 @@ import { compiledGym } from "../rollout/agent.ts";
 import { resumeRun, smallSettings, startRun } from "./small_run.ts";
 import { withFolder } from "../files/with_folder.ts";
 
-const STEPS = 4;
-const SETS = ["evalEvery=0", "checkpointEvery=2", "episodesEvery=1"];
+const STEPS = 6;
+const SETS = ["evalEvery=0", "checkpointEvery=3", "episodesEvery=1"];
 
 /** What a training leaves: the hash of its weights, its metrics and its episodes. */
 interface Outcome {
@@ -110,7 +110,7 @@ async function trainTwice(path: string, devices: readonly [Gpu, Gpu]): Promise<O
 }
 
 gpuTest(
-  "four steps have the same bits with every layout, driver, with and without recording, and after a resume",
+  "six steps have the same bits with every layout, driver, with and without recording, and after a resume",
   () =>
     withFolder(async (folder) => {
       const gpu = await testGpu();

@@ -6,6 +6,7 @@ import { type FindingWords, PLAIN_WORDS, sayFinding } from "../../diagnose/findi
 import { isOwnRun } from "../../files/own_run.ts";
 import { contentOf } from "../../files/token_source.ts";
 import { infoOf, isFolder, namesIn } from "../../files/paths.ts";
+import { runPaths } from "../../run/run_directory.ts";
 import { readText } from "../../files/read_file.ts";
 import { readLabRecord } from "../../lab/lab.ts";
 import { triageRun } from "../../run/triage_run.ts";
@@ -32,6 +33,9 @@ export interface ContentReading {
 /** Steps whose episodes a report shows, over all of its runs: about 40 KB each of the 2 MB that there are. */
 const EPISODE_STEPS = 16;
 
+/** The largest file of episodes whose tokens are judged for a report, which is to take seconds: a run's default is 1 MB. */
+const MAX_JUDGED_BYTES = 16 * 2 ** 20;
+
 /** A run of ours with what triage says of it. One that triage refuses is shown all the same. */
 async function readJudgedRun(
   path: string,
@@ -39,10 +43,13 @@ async function readJudgedRun(
 ): Promise<RunData> {
   const { words = PLAIN_WORDS, readDump, episodeSteps } = reading;
   const hasDump = readDump && isFolder(path) && (await contentOf(path)).dump;
-  const run = {
-    ...readRun(path, { episodeSteps }),
-    ...(hasDump && { tokens: await readDump(path) }),
-  };
+  const episodesBytes = infoOf(runPaths(path).episodes)?.size ?? 0;
+  const tokens = !hasDump
+    ? undefined
+    : episodesBytes > MAX_JUDGED_BYTES
+    ? { leftOutBytes: episodesBytes }
+    : await readDump(path);
+  const run = { ...readRun(path, { episodeSteps }), ...(tokens && { tokens }) };
   try {
     const { report, findings } = triageRun(path);
     return {
