@@ -119,7 +119,7 @@ async function trained(commands: Commands, config: TrainConfig): Promise<unknown
   }
 }
 
-/** The files that a run leaves, but for the one that repeats its configuration. */
+/** The files that a run leaves, but for those that repeat its configuration and that a clock decides. */
 async function written(commands: Commands, config: TrainConfig): Promise<unknown> {
   const folder = Deno.makeTempDirSync();
   try {
@@ -135,7 +135,7 @@ async function written(commands: Commands, config: TrainConfig): Promise<unknown
         adapter: null,
       },
     });
-    const { "config.json": _, ...files } = filesBelow(path);
+    const { "config.json": _, "timing.jsonl": _clock, ...files } = filesBelow(path);
     return files;
   } finally {
     Deno.removeSync(folder, { recursive: true });
