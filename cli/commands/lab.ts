@@ -7,7 +7,7 @@ import { EXPERIMENTS } from "../../src/lab/experiments.ts";
 import type { Cell, LabCheck, ResultTable } from "../../src/lab/experiment.ts";
 import { type LabProgress, type LabRecord, runLab, selectExperiments } from "../../src/lab/lab.ts";
 import { readContent } from "../../src/report/files/content.ts";
-import { writeReport } from "../../src/report/files/write_report.ts";
+import { requireReportPlace, writeReport } from "../../src/report/files/write_report.ts";
 import { formatDuration, stderrProgress } from "../../src/files/progress.ts";
 import { terminalColumns } from "../../src/files/terminal.ts";
 import { defineCommand } from "../command.ts";
@@ -118,6 +118,9 @@ export const command = defineCommand({
       const document = experiments.map(({ name, title, variants }) => ({ name, title, variants }));
       return { document, text: formatTable(rows).join("\n") };
     }
+    const report = `${out}/report.html`;
+    // Before the work, not behind minutes of it.
+    requireReportPlace(report);
     const commands = await openCommands(flags);
     const adapter = adapterName(commands.gpu);
     using progress = stderrProgress({ label: "lab %", total: 100, alreadyDone: 0 });
@@ -135,7 +138,6 @@ export const command = defineCommand({
             (isNew ? ` (${formatDuration(record.durationMs)})` : `, from ${out}`),
         ),
     });
-    const report = `${out}/report.html`;
     await writeReport(report, await readContent([out]), { words: mentionWords });
     // What is smaller than the tutorial's sizes may miss its numbers by chance.
     const failed = !quick && records.some(({ checks }) => checks.some(({ holds }) => !holds));

@@ -84,7 +84,10 @@ async function readAs(form: string, bytes: Uint8Array): Promise<number> {
   try {
     let count = 0;
     for await (const sequence of reader.read(inputOf(bytes), new Ignored())) {
-      assert(sequence.ids.length >= 0);
+      // Whatever is told of tokens is told of each.
+      for (const values of [sequence.mask, sequence.sampled, sequence.roles, sequence.positions]) {
+        assertEquals((values ?? sequence.ids).length, sequence.ids.length);
+      }
       count++;
     }
     return count;
