@@ -38,7 +38,7 @@ export interface Yardstick {
   readonly folder: string;
   readonly path: string;
   readonly result: TrainingResult;
-  /** File operations before its first step, and of its steps when it is resumed from step 0. */
+  /** File operations until its first step is done, and of its steps when it is resumed from step 0. */
   readonly startOperations: number;
   readonly stepOperations: number;
 }
@@ -64,10 +64,20 @@ export async function makeYardstick(commands: Commands, folder: string): Promise
     countOnly,
   );
   Deno.removeSync(counted, { recursive: true });
+  const begun = `${folder}/begun`;
+  const first = await withFault(
+    () =>
+      startRun(commands, {
+        ...{ path: begun, settings, ignoreChecks: true },
+        isStopRequested: () => true,
+      }),
+    countOnly,
+  );
+  Deno.removeSync(begun, { recursive: true });
   return {
     ...{ commands, folder, path, result: whole.result },
     stepOperations: steps.operations,
-    startOperations: whole.operations - steps.operations,
+    startOperations: first.operations,
   };
 }
 
