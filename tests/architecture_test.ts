@@ -28,6 +28,7 @@ const LAYERS = [
   "sandbox",
   "tuning",
   "run",
+  "sweep",
   "bench",
   "lab",
   "report",
