@@ -117,9 +117,16 @@ export {
   type Environment,
   type EnvironmentSpec,
   type EpisodeInfo,
+  EpisodeLostError,
   isCallComplete,
   type StepResult,
 } from "./src/gym/environment.ts";
+export {
+  type BehaviourMetric,
+  type EnvironmentDefinition,
+  HEALTHY_DIRECTIONS,
+  type TaskCounts,
+} from "./src/gym/environment_definition.ts";
 export { BugFix, type PresetName } from "./src/gym/bugfix.ts";
 export { type BugFixInfo, type BugFixStop, type RewardKind } from "./src/gym/episode_info.ts";
 export { OPERATION_NAMES, type OperationName, type RepairName } from "./src/gym/calls.ts";

@@ -20,6 +20,12 @@ export interface StepResult {
   readonly observation: readonly number[];
   /** Whether the episode has ended with this call. */
   readonly done: boolean;
+  /**
+   * What this call is paid. Where any call of an episode is paid, the episode's reward is the sum of what its calls are
+   * paid, and `reward` is not asked. Every token of the episode is credited with that sum: a later call's pay also counts
+   * for the calls before it.
+   */
+  readonly reward?: number;
 }
 
 /** What every environment tells about an episode; an environment of its own adds fields (see `BugFixInfo`). */
@@ -30,6 +36,8 @@ export interface EpisodeInfo {
   readonly turns: number;
   /** Calls that were not valid. */
   readonly malformed: number;
+  /** Whether the episode counts as a success; left out: where its reward is above 0. */
+  readonly passed?: boolean;
   /** Why the episode ended, in the environment's own words, for example "submit" or "budget"; null while it runs. */
   readonly stop: string | null;
   /** Each call as readable text. */
@@ -39,9 +47,12 @@ export interface EpisodeInfo {
 /**
  * An environment over token ids. It plays one episode at a time: `reset` starts one, `step` takes one call of the policy,
  * and after the step that is `done`, `reward` and `info` tell how it went. The rollout driver makes one environment a
- * slot, so it takes a factory, `() => new MyEnvironment()`.
+ * slot, so it takes a factory, `() => new MyEnvironment()`. Each member may answer with a promise; the environments of
+ * all slots are then asked at the same time.
  *
- * Everything that a step answers must follow from the task and the calls alone: then an episode can be replayed.
+ * Everything that a step answers must follow from the task and the calls alone: then an episode can be replayed. A failure
+ * of the environment itself (not of the call) is an error that throws or rejects, never an observation or a reward; with an
+ * {@linkcode EpisodeLostError} this episode alone is lost, and any other error ends the rollout.
  */
 export interface Environment<Info extends EpisodeInfo = EpisodeInfo> {
   /** Constant over the life of the environment. */
@@ -51,16 +62,23 @@ export interface Environment<Info extends EpisodeInfo = EpisodeInfo> {
    * @param task 0 to spec.taskCount - 1.
    * @returns The token ids of the prompt, at least one.
    */
-  reset(task: number): readonly number[];
-  /**
-   * Takes one call, which ended as `isCallComplete` says. A failure of the environment itself (not of the call) is an
-   * error that throws or rejects, never an observation or a reward.
-   */
+  reset(task: number): readonly number[] | Promise<readonly number[]>;
+  /** Takes one call, which ended as `isCallComplete` says. */
   step(call: readonly number[]): StepResult | Promise<StepResult>;
-  /** The reward of the episode that has ended. */
-  reward(): number;
+  /** The reward of the episode that has ended; not asked where its calls were paid one by one. */
+  reward(): number | Promise<number>;
   /** What happened in the episode so far. */
-  info(): Info;
+  info(): Info | Promise<Info>;
+}
+
+/**
+ * The episode cannot be finished, and it is not the environment's rules that say so: a process that played it has died and
+ * was started again, for example. The episode is marked as an error and left out of its batch; the environment that threw
+ * this can be reset and played again.
+ */
+export class EpisodeLostError extends Error {
+  /** The class, by which it is known across workers too. */
+  override readonly name = "EpisodeLostError";
 }
 
 /**

@@ -105,7 +105,7 @@ export async function scriptedEpisode<Info extends EpisodeInfo>(
   },
 ): Promise<ScriptedEpisode<Info>> {
   const { environment, task, uniform } = options;
-  const ids = [...environment.reset(task)];
+  const ids = [...await environment.reset(task)];
   const owners: number[] = ids.map(() => OWNER.prompt);
   let observation = "";
   for (let turn = 0, done = false; !done; turn++) {
@@ -116,5 +116,5 @@ export async function scriptedEpisode<Info extends EpisodeInfo>(
     observation = decode(step.observation.slice(1, -1));
     done = step.done;
   }
-  return { ids, owners, reward: environment.reward(), info: environment.info() };
+  return { ids, owners, reward: await environment.reward(), info: await environment.info() };
 }

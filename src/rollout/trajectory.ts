@@ -13,6 +13,10 @@ export interface Trajectory<Info extends EpisodeInfo = EpisodeInfo> {
   readonly reward: number;
   /** What happened in it. */
   readonly info: Info;
+  /** The number of its task, where an environment of a user's played it. */
+  readonly task?: number;
+  /** Why it was lost; then its reward is NaN, and it is no part of a batch. */
+  readonly error?: string;
 }
 
 /** The tokens of an episode, before its environment has said what they are worth. */
