@@ -8,8 +8,8 @@ import {
   packTransition,
   unpackTransition,
 } from "../../src/gym/compiled.ts";
-import { type Environment, isCallComplete } from "../../src/gym/environment.ts";
-import { type BugFixInfo, splitCalls } from "../../src/gym/episode_info.ts";
+import { isCallComplete } from "../../src/gym/environment.ts";
+import { splitCalls } from "../../src/gym/episode_info.ts";
 import { openGym } from "../../src/gym/gym.ts";
 import { OWNER } from "../../src/core/owner.ts";
 import { encode, TOKEN, WORDS } from "../../src/gym/vocabulary.ts";
@@ -35,7 +35,11 @@ function randomStream(uniform: () => number): number[] {
 }
 
 /** Plays a stream as a rollout driver does, until the episode or the stream ends. */
-function playStream(environment: Environment<BugFixInfo>, task: number, stream: readonly number[]) {
+function playStream(
+  environment: BugFix | CompiledEnvironment,
+  task: number,
+  stream: readonly number[],
+) {
   const ids = [...environment.reset(task)];
   const owners: number[] = ids.map(() => OWNER.prompt);
   let call: number[] = [];
@@ -45,7 +49,6 @@ function playStream(environment: Environment<BugFixInfo>, task: number, stream: 
     call.push(token);
     if (!isCallComplete(environment.spec, call)) continue;
     const step = environment.step(call);
-    assert(!(step instanceof Promise));
     call = [];
     ids.push(...step.observation);
     owners.push(...step.observation.map(() => OWNER.tool));
