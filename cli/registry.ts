@@ -48,6 +48,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         summary: "reinforcement learning, in a run folder that can be resumed",
         load: () => import("./commands/train.ts"),
       },
+      sweep: {
+        summary: "many runs from one file: here, on Slurm or on Kubernetes",
+        load: () => import("./commands/sweep.ts"),
+      },
       config: {
         summary: "the keys of its configuration: meaning, range, default",
         load: () => import("./commands/config.ts"),

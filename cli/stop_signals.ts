@@ -16,6 +16,20 @@ const NAMES: Readonly<Record<StopSignal, string>> = {
   SIGHUP: "SIGHUP",
 };
 
+/**
+ * A scheduler may send SIGTERM to every process of a job while their parent passes it on: within this time it is one signal.
+ * Nobody ends a process by hand with two of them.
+ */
+const REPEATED_TERM_MS = 2000;
+
+/** How a work with something to save answers signals. */
+interface Saving {
+  /** What a first signal begins. */
+  readonly doing: string;
+  /** Ends the work at once on a second signal, where leaving the process would not. */
+  readonly onSecond?: () => void;
+}
+
 /** Whether hang-ups were ignored before this process began, as `nohup` does it; the launcher says so. */
 function isHangUpIgnored(): boolean {
   return Deno.env.get("AGENTRL_HANGUP") === "ignored";
@@ -25,7 +39,9 @@ function isHangUpIgnored(): boolean {
 export class StopSignals implements Disposable {
   readonly #listeners: (readonly [StopSignal, () => void])[] = [];
   #first: StopCode | undefined;
+  #firstMs = 0;
   #say: ((line: string) => void) | undefined;
+  #saving: Saving = { doing: "finishing this step and saving" };
 
   /** Begins to hear. Until {@linkcode StopSignals.saveFirst} there is nothing to save: the first signal ends the process. */
   constructor() {
@@ -39,8 +55,9 @@ export class StopSignals implements Disposable {
   }
 
   /** From now on a first signal is a wish. @param say Shows a line above the progress. */
-  saveFirst(say: (line: string) => void): void {
+  saveFirst(say: (line: string) => void, saving: Saving = this.#saving): void {
     this.#say = say;
+    this.#saving = saving;
   }
 
   /** The exit code of the signal that was heard; undefined: none was. */
@@ -54,9 +71,21 @@ export class StopSignals implements Disposable {
       remark(`agentrl: ${NAMES[signal]}: ended before the first step\n`);
       Deno.exit(code);
     }
-    if (this.#first !== undefined) Deno.exit(code);
+    if (this.#first !== undefined) return this.#hearAgain(signal);
     this.#first = code;
-    this.#say(`${NAMES[signal]}: finishing this step and saving (a second one stops immediately)`);
+    this.#firstMs = performance.now();
+    this.#say(`${NAMES[signal]}: ${this.#saving.doing} (a second one stops immediately)`);
+  }
+
+  #hearAgain(signal: StopSignal): void {
+    const code = EXIT_CODES[signal];
+    const isRepeated = signal === "SIGTERM" && code === this.#first &&
+      performance.now() - this.#firstMs < REPEATED_TERM_MS;
+    if (isRepeated) return;
+    const { onSecond, doing } = this.#saving;
+    if (onSecond === undefined) Deno.exit(code);
+    this.#saving = { doing };
+    onSecond();
   }
 
   /** Signals do again what they do by themselves. */
