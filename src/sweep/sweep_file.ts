@@ -83,7 +83,10 @@ function groupsOf(
     const [first = ""] = group;
     for (const name of group) {
       if (!axes.has(name)) {
-        throw misplaced(place, `names "${name}", which is not an axis: ${suggestName(name, names)}`);
+        throw misplaced(
+          place,
+          `names "${name}", which is not an axis: ${suggestName(name, names)}`,
+        );
       }
       if (seen.has(name)) throw misplaced(place, `names ${name} twice: an axis moves once`);
       seen.add(name);
