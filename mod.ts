@@ -155,6 +155,13 @@ export type { DecodeRequest, GymTables } from "./src/rollout/decode_request.ts";
 export { Decoder, type DecoderOptions } from "./src/rollout/decoder.ts";
 export { type EpisodeScores, scoreEpisodes } from "./src/rollout/score.ts";
 export { evaluateAgent, type Evaluation, type EvaluationRequest } from "./src/rollout/evaluate.ts";
+export {
+  type Behaviour,
+  type EpisodeRules,
+  type EpisodeSource,
+  type OwnMetricName,
+} from "./src/rollout/episode_source.ts";
+export { type BugFixOptions, bugFixSource } from "./src/rollout/bugfix_source.ts";
 export { type HostRequest, rolloutHost } from "./src/rollout/host.ts";
 export {
   type ResidentRequest,
@@ -186,7 +193,7 @@ export {
   type Stages,
   type TokenWeights,
 } from "./src/rl/stages.ts";
-export { collate, type TrainBatch } from "./src/rl/train_batch.ts";
+export { collate, type LostEpisode, type TrainBatch } from "./src/rl/train_batch.ts";
 export { type TrainingSetup, trainingSetup } from "./src/rl/setup.ts";
 export { type ObjectiveGrids, objectiveRows } from "./src/rl/objective.ts";
 export {

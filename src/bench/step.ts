@@ -1,6 +1,8 @@
 /** Whole steps, runs and rollouts as benchmark cases; the same cases that a peer program can be asked for. */
 import { benchDecoder, playEpisodes } from "../tuning/workload.ts";
 import type { Commands } from "../gpu/commands.ts";
+import { type CompiledGym, compileGym } from "../gym/compiled.ts";
+import { openGym } from "../gym/gym.ts";
 import { TINY_AGENT } from "../model/config.ts";
 import { createParameters, writeParameters } from "../model/parameters.ts";
 import {
@@ -61,6 +63,8 @@ export async function timed(work: () => Promise<number>): Promise<CaseTiming> {
 /** A base agent, and a trainer of it that can be set back to the start. */
 export interface Bench {
   readonly trainer: Trainer;
+  /** The gym of its configuration. */
+  readonly gym: CompiledGym;
   /** Base weights, a fresh optimizer, and nothing left to do on the device. */
   readonly reset: () => Promise<void>;
 }
@@ -83,7 +87,8 @@ export async function prepareBench(
   const { kind, algorithm, settings = {}, stages = HEALTHY_STAGES } = options;
   const config = resolveConfig({ flags: { algorithm, ...settings } });
   const setup = trainingSetup(commands, { config, stages });
-  const weights_W = await makeBaseAgent(commands, { kind, gym: setup.gym, seed: BASE_SEED });
+  const gym = compileGym(openGym(), config.preset);
+  const weights_W = await makeBaseAgent(commands, { kind, gym, seed: BASE_SEED });
   const parameters = createParameters(commands, TINY_AGENT, weights_W);
   const trainer = new Trainer(setup, { parameters });
   const reset = async () => {
@@ -91,7 +96,7 @@ export async function prepareBench(
     trainer.learner.clearMoments();
     await trainer.learner.readGradient();
   };
-  return { trainer, reset };
+  return { trainer, gym, reset };
 }
 
 async function trainSteps({ trainer, reset }: Bench, stepCount: number): Promise<CaseTiming> {
@@ -108,7 +113,7 @@ async function trainingCases(
   benches: { readonly reinforce: Bench; readonly grpo: Bench },
 ): Promise<StepCase[]> {
   const { reinforce, grpo } = benches;
-  const demonstrations = await playDemonstrations(reinforce.trainer.setup.gym, {
+  const demonstrations = await playDemonstrations(reinforce.gym, {
     mix: BASE_AGENTS.plain.mix,
     seed: BASE_SEED,
   });
@@ -154,7 +159,7 @@ function rolloutCase(
   options: { readonly decoder: Decoder; readonly episodeCount: 256 | 1024 },
 ): StepCase {
   const { decoder, episodeCount } = options;
-  const { trainer: { setup: { gym } }, reset } = bench;
+  const { gym, reset } = bench;
   return {
     key: `rollout${episodeCount}`,
     peerCase: `rollout${episodeCount}`,
@@ -197,7 +202,7 @@ export async function prepareStepBench(
 ): Promise<{ readonly cases: readonly StepCase[]; readonly measureCost: () => Promise<StepCost> }> {
   const reinforce = await prepareBench(commands, { kind: "plain", algorithm: "reinforce" });
   const grpo = await prepareBench(commands, { kind: "rl", algorithm: "grpo" });
-  const { setup: { gym }, learner: { parameters } } = reinforce.trainer;
+  const { gym, trainer: { learner: { parameters } } } = reinforce;
   const decoder = benchDecoder(commands, { gym, parameters });
   return {
     cases: [

@@ -10,16 +10,13 @@ import type {
   LoadedMinibatch,
   TokenDistribution,
 } from "../diagnose/invariant.ts";
-import { BugFix } from "../gym/bugfix.ts";
-import { type BugFixInfo, splitCalls } from "../gym/episode_info.ts";
-import { type Gym, openGym } from "../gym/gym.ts";
 import { ALGORITHMS } from "../rl/algorithms.ts";
 import type { TrainConfig } from "../rl/config.ts";
-import { TRAIN_TASKS } from "../rl/draw_tasks.ts";
 import type { TrainBatch } from "../rl/train_batch.ts";
 import type { Trainer } from "../rl/trainer.ts";
 import type { RecordedPart, UpdateReport } from "../rl/update_report.ts";
 import { forEachRow } from "../rollout/batch.ts";
+import type { EpisodeSource } from "../rollout/episode_source.ts";
 import { scoreEpisodes, splitEpisodes } from "../rollout/score.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 
@@ -63,7 +60,7 @@ function drawnUniforms({ config: { seed } }: Trainer, step: number) {
  */
 export async function tokenDistribution(
   trainer: Trainer,
-  { trajectories, packed: { columnCount: C } }: TrainBatch,
+  { trajectories, packed: { columnCount: C }, lost = [] }: TrainBatch,
   step: number,
 ): Promise<TokenDistribution> {
   const { learner: { commands, parameters }, config: { temperature, resampleRounds } } = trainer;
@@ -82,6 +79,8 @@ export async function tokenDistribution(
   const distribution = { entropy_BC: grid(), variance_BC: grid() };
   const draws = { uniform_BC: grid(), below_BC: grid(), upTo_BC: grid() };
   const uniform = drawnUniforms(trainer, step);
+  // Where episodes were sampled again or lost, those of the batch have other numbers than their places.
+  const isDrawKnown = resampleRounds === 0 && lost.length === 0;
   let row = 0;
   scored.forEach(({ ids, owners }, b) => {
     for (let t = 1; t < ids.length; t++, row++) {
@@ -93,7 +92,7 @@ export async function tokenDistribution(
       distribution.variance_BC[cell] = told.variance;
       draws.below_BC[cell] = told.below;
       draws.upTo_BC[cell] = told.upTo;
-      if (resampleRounds === 0) draws.uniform_BC[cell] = uniform(b, t);
+      if (isDrawKnown) draws.uniform_BC[cell] = uniform(b, t);
     }
     row++; // Nothing follows an episode's last token.
   });
@@ -127,49 +126,28 @@ export function loadedMinibatches({ minibatches, parts }: UpdateReport): LoadedM
   });
 }
 
-/**
- * What the environment pays when the calls of an episode are made again; NaN where it answers otherwise than the record says,
- * or does not know the task. The verdict is asked for here, not what the trainer makes of it.
- */
-function replayReward(
-  gym: Gym,
-  episode: Trajectory<BugFixInfo>,
-  { preset, maxTurns, reward }: TrainConfig,
-): number {
-  const task = gym.tasks.findIndex(({ name }) => name === episode.info.task);
-  if (task < 0) return NaN;
-  const environment = new BugFix(gym, { preset, maxTurns });
-  const ids = [...environment.reset(task)];
-  let isOver = false;
-  for (const call of splitCalls(episode.ids, episode.owners)) {
-    if (isOver) return NaN;
-    const { observation, done } = environment.step(call);
-    ids.push(...call, ...observation);
-    isOver = done;
-  }
-  if (!isOver || ids.join() !== episode.ids.join()) return NaN;
-  const { stop, hiddenPass, publicPass } = environment.info();
-  return Number(stop === "submit" && (reward === "hidden" ? hiddenPass : publicPass));
-}
-
-/** Episodes as the checks see them. @param config Whose environment replays a sample of them; undefined: none. */
-export function checkedEpisodes(
-  trajectories: readonly Trajectory<BugFixInfo>[],
-  config: TrainConfig | undefined,
-): CheckedEpisode[] {
-  const gym = config && openGym();
+/** Episodes as the checks see them. @param options.isReplayed Whether their environment replays a sample of them. */
+export async function checkedEpisodes(
+  trajectories: readonly Trajectory[],
+  { source, isReplayed }: { readonly source: EpisodeSource; readonly isReplayed: boolean },
+): Promise<CheckedEpisode[]> {
   const every = Math.ceil(trajectories.length / MAX_REPLAYED);
+  const sample = isReplayed ? trajectories.filter((_, b) => b % every === 0) : [];
+  const replayed = await source.replay(sample);
   return trajectories.map((trajectory, b) => ({
     ...trajectory,
-    problem: trajectory.info.task,
-    ...(gym && b % every === 0 && { replayedReward: replayReward(gym, trajectory, config) }),
+    problem: source.problemOf(trajectory),
+    ...(isReplayed && b % every === 0 && { replayedReward: at(replayed, b / every) }),
   }));
 }
 
-/** How a configuration draws its batches. */
-export function batchDraw({ algorithm, groupSize }: TrainConfig): BatchDraw {
-  const { grouped } = ALGORITHMS[algorithm];
-  return { groupSize: grouped ? groupSize : undefined, problemCount: TRAIN_TASKS };
+/** How a configuration draws its batches; of a batch that lost episodes the size of groups is not known. */
+export function batchDraw(
+  { algorithm, groupSize }: TrainConfig,
+  { batch: { lost = [] }, source }: { readonly batch: TrainBatch; readonly source: EpisodeSource },
+): BatchDraw {
+  const isKnown = ALGORITHMS[algorithm].grouped && lost.length === 0;
+  return { groupSize: isKnown ? groupSize : undefined, problemCount: source.tasks.train };
 }
 
 /** The rule of a configuration's advantages; undefined where its algorithm tells none. */

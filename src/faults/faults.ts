@@ -2,8 +2,6 @@
 import { at } from "../core/element.ts";
 import { randomSequence, STREAM } from "../core/rng.ts";
 import { OWNER } from "../core/owner.ts";
-import { TOKEN } from "../gym/vocabulary.ts";
-import { TINY_AGENT } from "../model/config.ts";
 import type { TrainConfig } from "../rl/config.ts";
 import {
   chunk,
@@ -15,7 +13,6 @@ import {
 import { type Fault, replay } from "./fault.ts";
 import { needs, needsAbove } from "./triage_vocabulary.ts";
 import { collate, gridRows } from "../rl/train_batch.ts";
-import type { BugFixInfo } from "../gym/episode_info.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 
 /** The entropy penalty of `entropy_sign`, and the sampler's temperature of `sampler_temp` and `sampler_logp_temp`. */
@@ -52,11 +49,14 @@ export type FaultName = typeof FAULT_NAMES[number];
 const shiftedMask: Stages["lossMask"] = ({ policyMask_BC, packed: { columnCount: C } }) =>
   policyMask_BC.map((_, cell) => cell % C === 0 ? 0 : at(policyMask_BC, cell - 1));
 
-const maskWithoutCallEnd: Stages["lossMask"] = ({ policyMask_BC, trajectories, packed }) =>
+const maskWithoutCallEnd: Stages["lossMask"] = (
+  { policyMask_BC, trajectories, packed },
+  { spec: { callEnd } },
+) =>
   policyMask_BC.map((trained, cell) => {
     const episode = Math.floor(cell / packed.columnCount);
     const next = cell % packed.columnCount + 1;
-    return at(trajectories, episode).ids[next] === TOKEN["</call>"] ? 0 : trained;
+    return at(trajectories, episode).ids[next] === callEnd ? 0 : trained;
   });
 
 const negatedAdvantages: Stages["advantages"] = (batch, context) => {
@@ -65,13 +65,14 @@ const negatedAdvantages: Stages["advantages"] = (batch, context) => {
 };
 
 /** Short episodes together, long ones together, each microbatch its own mean: tokens of short ones weigh more. */
-const localMeans: Stages["accumulate"] = (episodes, { config, mask_BC, columnCount }) => {
+const localMeans: Stages["accumulate"] = (episodes, context) => {
+  const { mask_BC, columnCount } = context;
   const tokensOf = (b: number) =>
     gridRows(mask_BC, [b], columnCount).reduce((sum, trained) => sum + trained, 0);
   const sorted = [...episodes].sort((a, b) => tokensOf(a) - tokensOf(b));
   const parts = chunk(sorted, LOCAL_MICROBATCHES);
   return parts.map((part) => {
-    const weights = minibatchWeights(mask_BC, { config, episodes: part, columnCount });
+    const weights = minibatchWeights(mask_BC, { ...context, episodes: part });
     return {
       episodes: part,
       weight_BC: Array.from(weights.weight_BC, (weight) => weight / parts.length),
@@ -100,15 +101,18 @@ const shuffledSample: Stages["sample"] = async (request, { config, step, rollOut
 };
 
 /** The sampler draws right and writes down log-probs at another temperature. */
-const sampleWithCoolRecord: Stages["sample"] = async (request, { rollOut, recompute }) => {
+const sampleWithCoolRecord: Stages["sample"] = async (
+  request,
+  { rollOut, recompute, source },
+) => {
   const trajectories = await rollOut(request);
   const batch = collate(trajectories, {
     groupId_B: trajectories.map((_, b) => b),
-    vocabSize: TINY_AGENT.vocabSize,
+    vocabSize: source.words.length,
   });
   const logp_BC = await recompute(batch, SAMPLER_TEMPERATURE);
   const { columnCount } = batch.packed;
-  return trajectories.map((trajectory, b): Trajectory<BugFixInfo> => ({
+  return trajectories.map((trajectory, b): Trajectory => ({
     ...trajectory,
     logps: trajectory.logps.map((_, t) =>
       trajectory.owners[t] === OWNER.policy ? at(logp_BC, b * columnCount + t - 1) : 0

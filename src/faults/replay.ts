@@ -2,7 +2,6 @@
 import { UserError } from "../core/errors.ts";
 import { suggestName } from "../core/nearest.ts";
 import { median } from "../core/statistics.ts";
-import type { BugFixInfo } from "../gym/episode_info.ts";
 import type { TrainConfig } from "../rl/config.ts";
 import { HEALTHY_STAGES, recomputedOldLogp, type Stages } from "../rl/stages.ts";
 import { collate, type TrainBatch } from "../rl/train_batch.ts";
@@ -68,7 +67,7 @@ export interface RecordedStep {
   readonly row: MetricsRow;
   /** Undefined where only the metrics were kept: the replay then samples afresh. */
   readonly episodes?: {
-    readonly trajectories: readonly Trajectory<BugFixInfo>[];
+    readonly trajectories: readonly Trajectory[];
     readonly groupId_B: readonly number[];
   } | undefined;
 }
@@ -111,8 +110,8 @@ function isSameArray(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
 }
 
 function areSameEpisodes(
-  a: readonly Trajectory<BugFixInfo>[],
-  b: readonly Trajectory<BugFixInfo>[],
+  a: readonly Trajectory[],
+  b: readonly Trajectory[],
 ): boolean {
   return a.length === b.length &&
     a.every(({ ids, owners, logps, reward }, i) =>
@@ -151,7 +150,7 @@ export async function replayStep(
       step: step + 1, // The run evaluates when the step is done.
     })
     : undefined;
-  const row = metricsRow({ step, batch, update }, { evaluation });
+  const row = metricsRow({ step, batch, update }, { evaluation, rules: trainer.setup.source });
   return {
     row,
     differences: compareRows(recorded.row, row),

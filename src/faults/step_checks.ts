@@ -60,7 +60,7 @@ async function evidenceOf(
   report: StepReport,
   { before, reference_W }: { readonly before: StateBefore; readonly reference_W: Weights_W },
 ): Promise<KnownTrainer> {
-  const { config, learner } = trainer;
+  const { config, learner, setup: { source } } = trainer;
   const { commands, parameters } = learner;
   const { batch, update } = report;
   const { epochs } = config;
@@ -80,7 +80,7 @@ async function evidenceOf(
     after: after.state.baseline,
   });
   return {
-    episodes: checkedEpisodes(batch.trajectories, config),
+    episodes: await checkedEpisodes(batch.trajectories, { source, isReplayed: true }),
     groupId_B: ALGORITHMS[config.algorithm].grouped ? batch.groupId_B : undefined,
     stepsPerUpdate: update.minibatches.length,
     logpTolerance: 0,
@@ -114,7 +114,7 @@ async function evidenceOf(
       }),
     ...(rule && { advantageRule: rule }),
     epochs,
-    draw: batchDraw(config),
+    draw: batchDraw(config, { batch, source }),
     ...(optimizer && { optimizerProbe: () => Promise.resolve(optimizer) }),
   };
 }

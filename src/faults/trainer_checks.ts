@@ -130,7 +130,8 @@ async function nextEpisodes(
   const { parameters } = request.learner;
   const trainer = scratchTrainer({ ...setup, config: fewer }, { request, parameters, step: 1 });
   try {
-    return checkedEpisodes((await trainer.sampleBatch()).trajectories, undefined);
+    const { trajectories } = await trainer.sampleBatch();
+    return await checkedEpisodes(trajectories, { source: setup.source, isReplayed: false });
   } finally {
     trainer.destroy();
   }
@@ -172,10 +173,11 @@ function checkable(
   options: {
     readonly request: CheckRequest;
     readonly batch: TrainBatch;
+    readonly episodes: readonly CheckedEpisode[];
     readonly prepared: PreparedUpdate;
   },
 ): CheckableTrainer {
-  const { batch, prepared } = options;
+  const { batch, episodes, prepared } = options;
   const { setup, learner } = trainer;
   const { commands, config, stages } = setup;
   const request = { ...options.request, learner };
@@ -190,7 +192,7 @@ function checkable(
   const probe: ProbeRequest = { lend, learner, config, weights_W, batch };
   const rule = advantageRule(config, { before: baseline, after: prepared.baseline });
   return {
-    episodes: checkedEpisodes(trajectories, config),
+    episodes,
     groupId_B: ALGORITHMS[config.algorithm].grouped ? groupId_B : undefined,
     stepsPerUpdate: config.epochs * config.minibatches,
     logpTolerance: 0,
@@ -216,7 +218,7 @@ function checkable(
       }),
     ...(rule && { advantageRule: rule }),
     epochs: config.epochs,
-    draw: batchDraw(config),
+    draw: batchDraw(config, { batch, source: setup.source }),
     nextEpisodes: () => nextEpisodes(setup, request),
     termProbe: async () => ({ ...await probeTerms(probe), slope: await probeSlope(probe) }),
     lossProbe: () => probeLoss(probe, "surrogate"),
@@ -242,7 +244,11 @@ export async function runChecks(
   try {
     const batch = await trainer.sampleBatch();
     const prepared = await trainer.prepare(batch);
-    return await checkInvariants(checkable(trainer, { request, batch, prepared }));
+    const episodes = await checkedEpisodes(batch.trajectories, {
+      source: setup.source,
+      isReplayed: true,
+    });
+    return await checkInvariants(checkable(trainer, { request, batch, episodes, prepared }));
   } finally {
     trainer.destroy();
     if (!learner) destroyParameters(parameters);

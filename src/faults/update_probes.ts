@@ -23,6 +23,7 @@ import type { PreparedUpdate } from "../rl/update.ts";
 import { ALGORITHMS } from "../rl/algorithms.ts";
 import type { RecordedPart, UpdateReport } from "../rl/update_report.ts";
 import { forEachRow } from "../rollout/batch.ts";
+import { maxPolicyTokens } from "../rollout/episode_source.ts";
 
 type Weights_W = Float32Array<ArrayBuffer>;
 
@@ -136,8 +137,9 @@ function weightedCells({ packed, objective_N4 }: RecordedPart): { row: number; c
 }
 
 function lossProbeOf(
-  { config, klCoef, entropyCoef, batch }: {
+  { config, klCoef, entropyCoef, batch, mostTokens }: {
     readonly config: TrainConfig;
+    readonly mostTokens: number;
     readonly klCoef: number;
     readonly entropyCoef: number;
     readonly batch: TrainBatch;
@@ -163,7 +165,7 @@ function lossProbeOf(
   return {
     terms: { surrogate, clipLow, clipHigh, klKind, klCoef, entropyCoef },
     aggregation,
-    normConst: normConstOf(config, episodeCount),
+    normConst: normConstOf(config, { episodeCount, maxPolicyTokens: mostTokens }),
     tokens_B,
     tokens: {
       episode_N: column(({ cell }) => Math.floor(cell / C)),
@@ -204,8 +206,9 @@ export async function probeLoss(
       const refLogp_BC = klCoef === 0 ? undefined : await logpsOf(trainer, batch, reference_W);
       const report = await probedUpdate(trainer, batch, { oldLogp_BC });
       const part = at(report.parts, report.parts.length - 1);
+      const mostTokens = maxPolicyTokens(trainer.setup.source.spec);
       const dresult_R2 = await readDerivatives(learner, weightedRows(part.objective_N4).length);
-      return lossProbeOf({ config, klCoef, entropyCoef, batch }, {
+      return lossProbeOf({ config, klCoef, entropyCoef, batch, mostTokens }, {
         report,
         refLogp_BC,
         dresult_R2,

@@ -46,6 +46,8 @@ export interface EnvironmentDefinition<Info extends EpisodeInfo = EpisodeInfo> {
 const NAME = /^[a-z0-9_-]{1,64}$/;
 /** The name of a metric: a key of `info`. */
 const METRIC_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
+/** The name of no metric of an environment's: runs count lost episodes under it. */
+export const LOST_METRIC = "lost";
 /** The gym that ships; its runs are known by it. */
 export const BUGFIX_NAME = "bugfix";
 
@@ -120,6 +122,9 @@ function requireMetrics(value: unknown, refuse: Refuse): readonly BehaviourMetri
           saidValue(name)
         }, but must be letters, digits and _, a letter first`,
       );
+    }
+    if (name === LOST_METRIC) {
+      throw refuse(`a metric is called "${LOST_METRIC}", which counts lost episodes`);
     }
     if (names.has(name)) throw refuse(`two metrics are called "${name}"`);
     names.add(name);

@@ -95,7 +95,9 @@ export async function sampleSplit(
 }
 
 /** Episodes on the packed rows and the [B, C] grid; each is a group of its own. */
-export function collateEpisodes(trajectories: readonly BugFixTrajectory[]): TrainBatch {
+export function collateEpisodes(
+  trajectories: readonly BugFixTrajectory[],
+): TrainBatch<BugFixInfo> {
   return collate(trajectories, {
     groupId_B: trajectories.map((_, b) => b),
     vocabSize: TINY_AGENT.vocabSize,
@@ -105,7 +107,7 @@ export function collateEpisodes(trajectories: readonly BugFixTrajectory[]): Trai
 /** The base agent and the episodes of it, 12 a training task, whose gradients are looked at one by one. */
 export interface Probe {
   readonly weights_W: Weights;
-  readonly batch: TrainBatch;
+  readonly batch: TrainBatch<BugFixInfo>;
 }
 
 /** The probe of the lab's seed. */

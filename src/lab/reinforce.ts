@@ -1,5 +1,4 @@
 /** Experiment `reinforce`: the first reinforcement learning run of TinyAgent, and what it learned. */
-import { behaviourMetrics } from "../rl/metrics.ts";
 import { mean } from "../core/statistics.ts";
 import { TINY_AGENT } from "../model/config.ts";
 import { createParameters, destroyParameters, readParameters } from "../model/parameters.ts";
@@ -8,6 +7,7 @@ import type { DemonstrationMix } from "../rl/base_agent.ts";
 import { resolveConfig, type TrainConfig } from "../rl/config.ts";
 import { trainingSetup } from "../rl/setup.ts";
 import { Trainer } from "../rl/trainer.ts";
+import type { EpisodeRules } from "../rollout/episode_source.ts";
 import { type RolloutStats, rolloutStats } from "../rollout/rollout_stats.ts";
 import { baseAgent, commonCalls, sampleSplit, type Weights } from "./agents.ts";
 import {
@@ -89,6 +89,7 @@ export async function trainReinforce(
   const { base_W, basePass, config } = options;
   const parameters = createParameters(commands, TINY_AGENT, base_W);
   const trainer = new Trainer(trainingSetup(commands, { config }), { parameters });
+  const rules: EpisodeRules = trainer.setup.source;
   trainer.setBaseline(basePass);
   const curve: CurvePoint[] = [];
   const evaluations: [number, number][] = [];
@@ -102,7 +103,7 @@ export async function trainReinforce(
   for (let step = 0; step < config.steps; step++) {
     if (step % config.evalEvery === 0) await evaluate();
     const { batch, update: { minibatches: [minibatch] } } = await trainer.step();
-    const { length_pass, length_fail } = behaviourMetrics(batch.trajectories);
+    const { length_pass, length_fail } = rules.behaviour(batch.trajectories);
     const reward = mean(batch.rewards_B);
     curve.push({
       step,

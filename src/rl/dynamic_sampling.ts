@@ -1,13 +1,12 @@
 /** Dynamic sampling: groups whose rewards are all equal have no gradient, so they are sampled again before the update. */
 import { at } from "../core/element.ts";
-import type { BugFixInfo } from "../gym/episode_info.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 
 /** Samples the episodes at some places of the batch again, with the random numbers of a round. */
 export type Resample = (
   places: readonly number[],
   round: number,
-) => Promise<readonly Trajectory<BugFixInfo>[]>;
+) => Promise<readonly Trajectory[]>;
 
 /** Places of the episodes whose group has equal rewards, in order. */
 export function flatPlaces(
@@ -36,13 +35,13 @@ export function flatPlaces(
  * @returns The batch, in the same order.
  */
 export async function resampleFlatGroups(
-  trajectories: readonly Trajectory<BugFixInfo>[],
+  trajectories: readonly Trajectory[],
   options: {
     readonly groupId_B: readonly number[];
     readonly rounds: number;
     readonly resample: Resample;
   },
-): Promise<Trajectory<BugFixInfo>[]> {
+): Promise<Trajectory[]> {
   const { groupId_B, rounds, resample } = options;
   const batch = [...trajectories];
   for (let round = 1; round <= rounds; round++) {

@@ -1,18 +1,18 @@
 /** The metrics of a training step, in four groups: outcome, behaviour, optimizer, consistency. One row a step. */
 import { at } from "../core/element.ts";
-import { largest, mean, quantile } from "../core/statistics.ts";
-import type { BugFixInfo } from "../gym/episode_info.ts";
+import { largest, mean, quantile, type RateInterval, wilsonInterval } from "../core/statistics.ts";
 import type { TrainBatch } from "./train_batch.ts";
 import type { StepReport } from "./trainer.ts";
 import type { MinibatchReport, UpdateReport } from "./update_report.ts";
-import { hasPassed, policyTokenCount, rolloutStats } from "../rollout/rollout_stats.ts";
+import { BUGFIX_RULES } from "../rollout/bugfix_source.ts";
+import { type EpisodeRules, LOST_EPISODES, type OwnMetricName } from "../rollout/episode_source.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 
 /** What the step's episodes earned. */
 export interface OutcomeMetrics {
   /** Mean reward. */
   readonly reward: number;
-  /** Share of the episodes that were submitted and pass the hidden tests, whatever was rewarded. */
+  /** Share of the episodes that pass: in BugFix those that were submitted and pass the hidden tests, whatever was rewarded. */
   readonly pass_rate: number;
   /** The same share over held-out tasks; absent where the step was not evaluated. */
   readonly eval_pass?: number;
@@ -24,18 +24,18 @@ export interface OutcomeMetrics {
 
 /** What the agent did. Counts are means over the episodes, lengths are in policy tokens. */
 export interface BehaviourMetrics {
-  /** Calls of `read`. */
-  readonly reads: number;
+  /** Calls of `read`; this and what else may be missing is BugFix's. */
+  readonly reads?: number;
   /** Calls of `test`. */
-  readonly tests: number;
+  readonly tests?: number;
   /** Well-formed edits, also those that changed nothing. */
-  readonly edits: number;
-  /** Calls that are none of the nine. */
+  readonly edits?: number;
+  /** Calls that are not valid. */
   readonly malformed: number;
   /** Share of the episodes with a `hardcode_tests`. */
-  readonly hardcode: number;
+  readonly hardcode?: number;
   /** Share of the episodes that were submitted. */
-  readonly submitted: number;
+  readonly submitted?: number;
   /** Calls of an episode. */
   readonly turns: number;
   /** Policy tokens of an episode. */
@@ -94,47 +94,28 @@ export type MetricsRow =
   & OutcomeMetrics
   & BehaviourMetrics
   & OptimizerMetrics
-  & ConsistencyMetrics;
+  & ConsistencyMetrics
+  & { readonly [own: OwnMetricName]: number };
 
-/** Name of a metric. */
-export type MetricName = Exclude<keyof MetricsRow, "step">;
+/** Name of a metric of every run. */
+export type MetricName = Exclude<keyof MetricsRow, "step" | OwnMetricName>;
 
-/** The mean, or 0 of nothing. */
-function meanOrZero(values_N: readonly number[]): number {
-  return values_N.length === 0 ? 0 : mean(values_N);
+/** The share of episodes that pass, with its 95 % Wilson interval. */
+export function passInterval(
+  episodes: readonly Trajectory[],
+  rules: EpisodeRules,
+): RateInterval {
+  const passed = episodes.filter((episode) => rules.hasPassed(episode)).length;
+  return wilsonInterval(passed, episodes.length);
 }
 
-function evaluationMetrics(evaluation: readonly Trajectory<BugFixInfo>[] | undefined) {
+function evaluationMetrics(
+  evaluation: readonly Trajectory[] | undefined,
+  rules: EpisodeRules,
+) {
   if (!evaluation) return {};
-  const { passRate, passRateLow, passRateHigh } = rolloutStats(evaluation);
-  return { eval_pass: passRate, eval_pass_low: passRateLow, eval_pass_high: passRateHigh };
-}
-
-/**
- * What the agent did in some episodes.
- *
- * @param episodes At least one.
- * @returns Means over the episodes.
- * @throws {RangeError} When there is no episode.
- */
-export function behaviourMetrics(episodes: readonly Trajectory<BugFixInfo>[]): BehaviourMetrics {
-  const { reads, edits, hardcode, submitRate, turns, actionTokens } = rolloutStats(episodes);
-  const lengthWhere = (passed: boolean) =>
-    meanOrZero(
-      episodes.filter((episode) => hasPassed(episode) === passed).map(policyTokenCount),
-    );
-  return {
-    reads,
-    tests: mean(episodes.map(({ info }) => info.tests)),
-    edits,
-    malformed: mean(episodes.map(({ info }) => info.malformed)),
-    hardcode,
-    submitted: submitRate,
-    turns,
-    length: actionTokens,
-    length_pass: lengthWhere(true),
-    length_fail: lengthWhere(false),
-  };
+  const { rate, low, high } = passInterval(evaluation, rules);
+  return { eval_pass: rate, eval_pass_low: low, eval_pass_high: high };
 }
 
 /**
@@ -195,21 +176,28 @@ function consistencyMetrics({ minibatches: [first], mask_BC }: UpdateReport, epi
  *
  * @param report What the trainer says about the step.
  * @param options.evaluation Episodes on held-out tasks, where the step was evaluated.
+ * @param options.rules How its episodes are read (default as those of BugFix).
  * @returns The metrics under the keys of metrics.jsonl.
  * @throws {RangeError} When the batch or the evaluation holds no episode.
  */
 export function metricsRow(
   report: StepReport,
-  options: { readonly evaluation?: readonly Trajectory<BugFixInfo>[] | undefined } = {},
+  options: {
+    readonly evaluation?: readonly Trajectory[] | undefined;
+    readonly rules?: EpisodeRules;
+  } = {},
 ): MetricsRow {
   const { step, batch, update } = report;
-  const { trajectories, rewards_B } = batch;
+  const { evaluation } = options;
+  const rules: EpisodeRules = options.rules ?? BUGFIX_RULES;
+  const { trajectories, rewards_B, lost = [] } = batch;
   return {
     step,
     reward: mean(rewards_B),
-    pass_rate: rolloutStats(trajectories).passRate,
-    ...evaluationMetrics(options.evaluation),
-    ...behaviourMetrics(trajectories),
+    pass_rate: passInterval(trajectories, rules).rate,
+    ...evaluationMetrics(evaluation, rules),
+    ...rules.behaviour(trajectories),
+    ...(lost.length > 0 && { [LOST_EPISODES]: lost.length }),
     ...optimizerMetrics(update),
     ...flatGroups(batch),
     ...consistencyMetrics(update, trajectories.length),

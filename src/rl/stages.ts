@@ -3,10 +3,10 @@
  * → accumulation; clip and Adam follow. `HEALTHY_STAGES` is the trainer. A fault replaces one stage or two (src/faults).
  */
 import type { RandomSequence } from "../core/rng.ts";
-import type { BugFixInfo } from "../gym/episode_info.ts";
-import { MAX_CALL_TOKENS } from "../gym/calls.ts";
+import type { EnvironmentSpec } from "../gym/environment.ts";
 import type { PolicyLossOptions } from "../equations/policy_loss.ts";
-import type { ResidentRequest } from "../rollout/resident.ts";
+import type { EpisodeSource } from "../rollout/episode_source.ts";
+import type { RolloutRequest } from "../rollout/resident.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { aggregationWeights } from "../equations/aggregate.ts";
 import type { AdvantageOutput } from "./algorithm.ts";
@@ -20,8 +20,10 @@ export interface StageContext {
   readonly config: TrainConfig;
   /** The training step, from 0. */
   readonly step: number;
-  /** Rolls out with the current weights, resident. */
-  readonly rollOut: (request: ResidentRequest) => Promise<Trajectory<BugFixInfo>[]>;
+  /** Where the episodes come from. */
+  readonly source: EpisodeSource;
+  /** Plays episodes with the current weights. */
+  readonly rollOut: (request: RolloutRequest) => Promise<Trajectory[]>;
   /** Log-probs [B, C] of the batch under the current weights, in nats, at the given temperature (default the config's). */
   readonly recompute: (batch: TrainBatch, temperature?: number) => Promise<Float32Array>;
   /**
@@ -32,8 +34,8 @@ export interface StageContext {
   /** Rolls out with other weights than the current ones. */
   readonly rollOutWith: (
     weights_W: Float32Array<ArrayBuffer>,
-    request: ResidentRequest,
-  ) => Promise<Trajectory<BugFixInfo>[]>;
+    request: RolloutRequest,
+  ) => Promise<Trajectory[]>;
 }
 
 /** The weight of every token in the loss of a minibatch, on the batch's grid. */
@@ -54,11 +56,14 @@ export interface Part extends TokenWeights {
 export interface Stages {
   /** Samples the requested episodes; the request carries the temperature. */
   readonly sample: (
-    request: ResidentRequest,
+    request: RolloutRequest,
     context: StageContext,
-  ) => Promise<Trajectory<BugFixInfo>[]>;
+  ) => Promise<Trajectory[]>;
   /** Which tokens are trained: 1 or 0, [B, C]. */
-  readonly lossMask: (batch: TrainBatch) => Float32Array;
+  readonly lossMask: (
+    batch: TrainBatch,
+    context: { readonly spec: EnvironmentSpec },
+  ) => Float32Array;
   /** log π_old, [B, C], in nats; called once an update, before any step. */
   readonly oldLogp: (
     batch: TrainBatch,
@@ -88,6 +93,8 @@ export interface Stages {
       readonly config: TrainConfig;
       readonly mask_BC: Float32Array;
       readonly columnCount: number;
+      /** The most tokens that the policy may write in an episode. */
+      readonly maxPolicyTokens: number;
     },
   ) => readonly Part[];
   /** The KL reference: a copy of the weights at the start, or (a fault) the weights that are trained. */
@@ -106,8 +113,14 @@ export function chunk<T>(items: readonly T[], count: number): T[][] {
 }
 
 /** The divisor of `constant` aggregation for a minibatch: the configured one, or the most tokens that it could train. */
-export function normConstOf(config: TrainConfig, episodeCount: number): number {
-  return config.normConst ?? episodeCount * config.maxTurns * MAX_CALL_TOKENS;
+export function normConstOf(
+  { normConst }: TrainConfig,
+  { episodeCount, maxPolicyTokens }: {
+    readonly episodeCount: number;
+    readonly maxPolicyTokens: number;
+  },
+): number {
+  return normConst ?? episodeCount * maxPolicyTokens;
 }
 
 /** Weights of some episodes, a whole minibatch, under the configured aggregation, and those of its means. */
@@ -117,15 +130,16 @@ export function minibatchWeights(
     readonly config: TrainConfig;
     readonly episodes: readonly number[];
     readonly columnCount: number;
+    readonly maxPolicyTokens: number;
   },
 ): TokenWeights {
-  const { config, episodes, columnCount } = options;
+  const { config, episodes, columnCount, maxPolicyTokens } = options;
   const shape = { episodes, columnCount, episodeCount: mask_BC.length / columnCount };
   return {
     weight_BC: aggregationWeights(mask_BC, {
       ...shape,
       mode: config.aggregation,
-      normConst: normConstOf(config, episodes.length),
+      normConst: normConstOf(config, { episodeCount: episodes.length, maxPolicyTokens }),
     }),
     meanWeight_BC: aggregationWeights(mask_BC, { ...shape, mode: "token_mean" }),
   };

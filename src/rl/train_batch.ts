@@ -1,13 +1,23 @@
 /** Collating: sampled episodes as the trainer works on them, packed rows beside [B, C] grids. */
-import type { BugFixInfo } from "../gym/episode_info.ts";
+import type { EpisodeInfo } from "../gym/environment.ts";
 import { OWNER } from "../core/owner.ts";
 import { type PackedBatch, packEpisodes } from "../rollout/batch.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 
+/** An episode that was drawn and could not be played to its end. */
+export interface LostEpisode {
+  /** Its place among the episodes that were drawn. */
+  readonly place: number;
+  /** Its group. */
+  readonly group: number;
+  /** What there is of it, and why. */
+  readonly trajectory: Trajectory;
+}
+
 /** One step's episodes. On a grid, column t is about the token at position t + 1; C = longest episode − 1 + pad columns. */
-export interface TrainBatch {
+export interface TrainBatch<Info extends EpisodeInfo = EpisodeInfo> {
   /** The episodes. */
-  readonly trajectories: readonly Trajectory<BugFixInfo>[];
+  readonly trajectories: readonly Trajectory<Info>[];
   /** Group of each episode: episodes of one problem share an id. */
   readonly groupId_B: readonly number[];
   /** Reward of each episode. */
@@ -18,6 +28,8 @@ export interface TrainBatch {
   readonly policyMask_BC: Float32Array;
   /** The sampler's log-probs, in nats; 0 where nothing was sampled. */
   readonly sampleLogp_BC: Float32Array;
+  /** Episodes that were drawn as well and are no part of the batch; none where left out. */
+  readonly lost?: readonly LostEpisode[];
 }
 
 /**
@@ -25,14 +37,14 @@ export interface TrainBatch {
  * @param options.padColumns Columns of padding behind the longest episode (default 0).
  * @throws {RangeError} When there is no episode or one holds an id outside the vocabulary.
  */
-export function collate(
-  trajectories: readonly Trajectory<BugFixInfo>[],
+export function collate<Info extends EpisodeInfo>(
+  trajectories: readonly Trajectory<Info>[],
   options: {
     readonly groupId_B: readonly number[];
     readonly vocabSize: number;
     readonly padColumns?: number;
   },
-): TrainBatch {
+): TrainBatch<Info> {
   const { groupId_B, vocabSize, padColumns = 0 } = options;
   const packed = packEpisodes(trajectories.map(({ ids }) => ids), { vocabSize, padColumns });
   const { columnCount: C, episodeCount } = packed;

@@ -1,5 +1,4 @@
 /** A training run that keeps its metrics: steps a trainer, evaluates it on held-out tasks, and returns one row a step. */
-import type { BugFixInfo } from "../gym/episode_info.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Trainer } from "./trainer.ts";
 import { type MetricsRow, metricsRow } from "./metrics.ts";
@@ -16,9 +15,9 @@ export function isEvaluated(
 export async function evaluateStep(
   trainer: Trainer,
   step: number,
-): Promise<Trajectory<BugFixInfo>[] | undefined> {
-  const { config } = trainer;
-  return isEvaluated(step, config)
+): Promise<Trajectory[] | undefined> {
+  const { config, setup: { source } } = trainer;
+  return isEvaluated(step, config) && source.tasks.heldout > 0
     ? await trainer.evaluate({ split: "heldout", episodesPerTask: config.evalEpisodesPerTask })
     : undefined;
 }
@@ -39,7 +38,8 @@ export async function trainLogged(
   const rows: MetricsRow[] = [];
   while (trainer.state.step < trainer.config.steps) {
     const report = await trainer.step();
-    const row = metricsRow(report, { evaluation: await evaluateStep(trainer, report.step) });
+    const evaluation = await evaluateStep(trainer, report.step);
+    const row = metricsRow(report, { evaluation, rules: trainer.setup.source });
     rows.push(row);
     options.onRow?.(row);
   }

@@ -2,8 +2,7 @@
 import { at } from "../core/element.ts";
 import { randomSequence, STREAM } from "../core/rng.ts";
 import type { Plan } from "../gpu/commands.ts";
-import { bugFixSpec } from "../gym/bugfix.ts";
-import type { BugFixInfo } from "../gym/episode_info.ts";
+import type { EpisodeInfo } from "../gym/environment.ts";
 import type { ForwardSize } from "../model/tiny_agent.ts";
 import { Learner } from "../model/learner.ts";
 import {
@@ -15,16 +14,17 @@ import {
 } from "../model/parameters.ts";
 import { maxBatchRows } from "../model/workspace.ts";
 import { Decoder } from "../rollout/decoder.ts";
-import { type ResidentRequest, rolloutResident } from "../rollout/resident.ts";
+import type { RolloutRequest } from "../rollout/resident.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { AdvantageOutput } from "./algorithm.ts";
 import { episodesPerStep, type TrainConfig } from "./config.ts";
-import { drawTasks, HELDOUT_TASKS, TRAIN_TASKS } from "./draw_tasks.ts";
+import { drawTasks } from "./draw_tasks.ts";
 import { resampleFlatGroups } from "./dynamic_sampling.ts";
 import { scoreBatch } from "./score_batch.ts";
 import type { TrainingSetup } from "./setup.ts";
 import type { StageContext, Stages } from "./stages.ts";
-import { collate, type TrainBatch } from "./train_batch.ts";
+import { collateEnded, endedEpisodes } from "./ended_episodes.ts";
+import type { TrainBatch } from "./train_batch.ts";
 import { type PreparedUpdate, UpdateRun } from "./update.ts";
 import type { UpdateReport } from "./update_report.ts";
 import { WeightHistory } from "./weight_history.ts";
@@ -67,9 +67,9 @@ export interface StepReport {
 }
 
 /** The trainer: samples a batch of episodes, and updates the policy on it stage by stage. Every number that it draws is counted. */
-export class Trainer {
+export class Trainer<Info extends EpisodeInfo = EpisodeInfo> {
   /** What was decided before. */
-  readonly setup: TrainingSetup;
+  readonly setup: TrainingSetup<Info>;
   /** The model in training. */
   readonly learner: Learner;
   readonly #decoder: Decoder;
@@ -86,10 +86,10 @@ export class Trainer {
    * Allocates learner and decoder for the largest batch of the config.
    * @throws {UserError} When the model exceeds the device's limits; a batch that does is computed in pieces.
    */
-  constructor(setup: TrainingSetup, start: TrainerStart) {
-    const { commands, gym, config } = setup;
+  constructor(setup: TrainingSetup<Info>, start: TrainerStart) {
+    const { commands, source, config } = setup;
     const { parameters } = start;
-    const { maxEpisodeTokens } = bugFixSpec(gym.taskNames.length, config.maxTurns);
+    const { maxEpisodeTokens } = source.spec;
     const passes = config.epochs * config.minibatches * Math.max(config.microbatches, 4);
     this.setup = setup;
     this.#isLearnerBorrowed = start.learner !== undefined;
@@ -137,7 +137,8 @@ export class Trainer {
     return {
       config: this.config,
       step: this.#state.step,
-      rollOut: (request) => rolloutResident(this.#decoder, request),
+      source: this.setup.source,
+      rollOut: (request) => this.setup.source.sample(this.#decoder, request),
       recompute: (batch, temperature) => this.recompute(batch, temperature),
       weightsBefore: (steps) => this.#weightsBefore(steps),
       rollOutWith: (weights_W, request) => this.#rollOutWith(weights_W, request),
@@ -153,8 +154,8 @@ export class Trainer {
 
   async #rollOutWith(
     weights_W: Float32Array<ArrayBuffer>,
-    request: ResidentRequest,
-  ): Promise<Trajectory<BugFixInfo>[]> {
+    request: RolloutRequest,
+  ): Promise<Trajectory<Info>[]> {
     const { config } = this.learner.parameters;
     if (!this.#sampler) {
       const parameters = createParameters(this.setup.commands, config, weights_W);
@@ -163,21 +164,18 @@ export class Trainer {
       this.#sampler = { parameters, decoder };
     }
     writeParameters(this.setup.commands, this.#sampler.parameters, weights_W);
-    return await rolloutResident(this.#sampler.decoder, request);
+    return await this.setup.source.sample(this.#sampler.decoder, request);
   }
 
   /** Samples this step's episodes, flat groups again where the config says so, and collates them. */
   async sampleBatch(options: { readonly padColumns?: number } = {}): Promise<TrainBatch> {
-    const { config, state: { step }, stages } = this;
-    const { tasks_B, groupId_B } = drawTasks(config, step);
-    const { reward, maxTurns, temperature, seed } = config;
+    const { config, state: { step }, stages, setup: { source } } = this;
+    const { tasks_B, groupId_B } = drawTasks(config, { step, taskCount: source.tasks.train });
+    const { temperature, seed } = config;
     const sample = (places: readonly number[], round: number) =>
       stages.sample({
-        gym: this.setup.gym,
         tasks_B: places.map((b) => at(tasks_B, b)),
         randomIds_B: places.map((b) => round * tasks_B.length + b),
-        maxTurns,
-        reward,
         temperature,
         random: { seed, stream: STREAM.sample, step },
       }, this.context);
@@ -187,7 +185,7 @@ export class Trainer {
       resample: sample,
     });
     const { vocabSize } = this.learner.parameters.config;
-    return collate(trajectories, { groupId_B, vocabSize, ...options });
+    return collateEnded(trajectories, { groupId_B, vocabSize, ...options });
   }
 
   /** Log-probs [B, C] of a batch under the current weights, at the configured or the given temperature. */
@@ -239,7 +237,7 @@ export class Trainer {
     judged: AdvantageOutput = this.judge(batch),
   ): Promise<PreparedUpdate> {
     const { stages, context } = this;
-    const mask_BC = stages.lossMask(batch);
+    const mask_BC = stages.lossMask(batch, { spec: this.setup.source.spec });
     const oldLogp_BC = await stages.oldLogp(batch, { ...context, mask_BC });
     return { mask_BC, oldLogp_BC, ...judged };
   }
@@ -338,29 +336,33 @@ export class Trainer {
 
   /**
    * Episodes of a whole split under the current weights, for an evaluation. They come from a stream of their own, so that
-   * evaluating never changes a run. The reward is always the hidden tests'.
+   * evaluating never changes a run. The reward is always that of the goal: in BugFix the hidden tests'.
+   * @throws {UserError} When an environment fails, or every episode was lost.
    */
   async evaluate(
     options: {
       readonly split: "train" | "heldout";
       readonly episodesPerTask: number;
+      /** Tasks that are played at most, evenly spread over the split (default all). */
+      readonly mostTasks?: number;
       /** Tells evaluations apart (default the trainer's step). */
       readonly step?: number;
     },
-  ): Promise<Trajectory<BugFixInfo>[]> {
-    const { split, episodesPerTask, step = this.#state.step } = options;
-    const [first, count] = split === "train" ? [0, TRAIN_TASKS] : [TRAIN_TASKS, HELDOUT_TASKS];
-    return await rolloutResident(this.#decoder, {
-      gym: this.setup.gym,
+  ): Promise<Trajectory<Info>[]> {
+    const { split, episodesPerTask, mostTasks = Infinity, step = this.#state.step } = options;
+    const { source } = this.setup;
+    const { train, heldout } = source.tasks;
+    const [first, count] = split === "train" ? [0, train] : [train, heldout];
+    const played = Math.min(count, mostTasks);
+    const trajectories = await source.evaluate(this.#decoder, {
       tasks_B: Array.from(
-        { length: count * episodesPerTask },
-        (_, i) => first + Math.floor(i / episodesPerTask),
+        { length: played * episodesPerTask },
+        (_, i) => first + Math.floor(Math.floor(i / episodesPerTask) * count / played),
       ),
-      maxTurns: this.config.maxTurns,
-      reward: "hidden",
       temperature: this.config.temperature,
       random: { seed: this.config.seed, stream: STREAM.evaluate, step },
     });
+    return endedEpisodes(trajectories);
   }
 
   /** Frees everything but the weights that are trained. */

@@ -5,6 +5,7 @@ import type { ForwardSize } from "../model/tiny_agent.ts";
 import type { Learner } from "../model/learner.ts";
 import type { Gradient, KeptRows, KeptStep } from "../model/learner_batch.ts";
 import { type PackedBatch, selectEpisodes } from "../rollout/batch.ts";
+import { maxPolicyTokens } from "../rollout/episode_source.ts";
 import { splitEpisodes } from "../rollout/score.ts";
 import type { AdvantageOutput } from "./algorithm.ts";
 import { objectiveRows } from "./objective.ts";
@@ -68,10 +69,15 @@ export class UpdateRun {
 
   /** Records one minibatch: its microbatches' gradients, then clip and Adam. */
   async minibatch(episodes: readonly number[], oldLogp_BC: Float32Array): Promise<void> {
-    const { config, stages } = this.#setup;
+    const { config, stages, source } = this.#setup;
     const { learner, batch, prepared: { mask_BC }, isSkipped } = this.#options;
     const { columnCount } = batch.packed;
-    const parts = stages.accumulate(episodes, { config, mask_BC, columnCount });
+    const parts = stages.accumulate(episodes, {
+      config,
+      mask_BC,
+      columnCount,
+      maxPolicyTokens: maxPolicyTokens(source.spec),
+    });
     let gradient: Gradient | undefined;
     for (const part of parts.flatMap((part) => this.#pieces(part))) {
       if (learner.room === 0) await this.collect();

@@ -3,8 +3,7 @@ import { mean, wilsonInterval } from "../core/statistics.ts";
 import type { BugFixInfo } from "../gym/episode_info.ts";
 import type { Task } from "../gym/task.ts";
 import { makeTasks } from "../gym/tasks.ts";
-import { OWNER } from "../core/owner.ts";
-import type { Trajectory } from "./trajectory.ts";
+import { policyTokenCount, type Trajectory } from "./trajectory.ts";
 
 /** Means over some episodes; rates are in 0 to 1. */
 export interface RolloutStats {
@@ -57,11 +56,6 @@ export function taskOfEpisode({ info }: Trajectory<BugFixInfo>): Task {
 /** True where an episode was submitted and passes the hidden tests. */
 export function hasPassed({ info }: Trajectory<BugFixInfo>): boolean {
   return info.submitted && info.hiddenPass;
-}
-
-/** Tokens of an episode that the policy wrote. */
-export function policyTokenCount({ owners }: Trajectory): number {
-  return owners.reduce((count, owner) => count + Number(owner === OWNER.policy), 0);
 }
 
 /**

@@ -1,4 +1,5 @@
 /** What a rollout yields: token sequences with their owners, the sampler's log-probs, the reward and what happened. */
+import { OWNER } from "../core/owner.ts";
 import type { EpisodeInfo } from "../gym/environment.ts";
 
 /** One sampled episode. */
@@ -17,6 +18,11 @@ export interface Trajectory<Info extends EpisodeInfo = EpisodeInfo> {
   readonly task?: number;
   /** Why it was lost; then its reward is NaN, and it is no part of a batch. */
   readonly error?: string;
+}
+
+/** Tokens of an episode that the policy wrote. */
+export function policyTokenCount({ owners }: Pick<Trajectory, "owners">): number {
+  return owners.reduce((count, owner) => count + Number(owner === OWNER.policy), 0);
 }
 
 /** The tokens of an episode, before its environment has said what they are worth. */

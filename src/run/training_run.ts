@@ -1,5 +1,6 @@
 /** A training run on disk: the trainer's steps with journal, evaluations and checkpoints, begun or taken up where it stands. */
 import { UserError } from "../core/errors.ts";
+import { mean } from "../core/statistics.ts";
 import { sentence, setting } from "../core/mention.ts";
 import type { CheckResult } from "../diagnose/invariant.ts";
 import { violated } from "../diagnose/invariants.ts";
@@ -20,7 +21,6 @@ import { ALGORITHMS } from "../rl/algorithms.ts";
 import { BASE_AGENTS, makeBaseAgent } from "../rl/base_agent.ts";
 import type { TrainingSetup } from "../rl/setup.ts";
 import { type StepReport, Trainer } from "../rl/trainer.ts";
-import { rolloutStats } from "../rollout/rollout_stats.ts";
 import { readAgent } from "./agent_file.ts";
 import { type Checkpoint, readCheckpoint } from "./checkpoint.ts";
 import { writeChecks } from "./checks_file.ts";
@@ -78,6 +78,8 @@ export interface TrainingResult {
 
 /** Episodes of a training task from which the moving baseline starts. */
 const BASELINE_EPISODES_PER_TASK = 16;
+/** And tasks at most, evenly spread: BugFix has as many. */
+const BASELINE_TASKS = 20;
 /** Stands for the step in the random stream of those episodes: no step of a run has this number. */
 const BASELINE_DRAW = 2 ** 32 - 1;
 
@@ -135,9 +137,10 @@ async function beginTrainer(setup: TrainingSetup, options: TrainingOptions): Pro
     const episodes = await trainer.evaluate({
       split: "train",
       episodesPerTask: BASELINE_EPISODES_PER_TASK,
+      mostTasks: BASELINE_TASKS,
       step: BASELINE_DRAW,
     });
-    trainer.setBaseline(rolloutStats(episodes).passRate);
+    trainer.setBaseline(mean(episodes.map(({ reward }) => reward)));
   }
   const { learner, state: { baseline } } = trainer;
   passGate(await runChecks(setup, { model, weights_W, baseline, learner }), options);
@@ -209,7 +212,8 @@ async function trainSteps(start: Start, options: TrainingOptions): Promise<void>
     const startMs = nowMs();
     const report = await trainer.step();
     const endMs = nowMs();
-    const row = metricsRow(report, { evaluation: await evaluateStep(trainer, report.step) });
+    const evaluation = await evaluateStep(trainer, report.step);
+    const row = metricsRow(report, { evaluation, rules: trainer.setup.source });
     metrics.append({ ...row });
     timing.append(report, { startMs, endMs });
     rowLogs.forEach((log) => log.append(row));

@@ -1,4 +1,5 @@
 /** Tests of the checks of recorded data on this project's own trainer: one trainer with five mistakes, each seen by its own check. */
+import type { BugFixInfo } from "../../src/gym/episode_info.ts";
 import { assert, assertEquals } from "@std/assert";
 import { at } from "../../src/core/element.ts";
 import { OWNER } from "../../src/core/owner.ts";
@@ -38,7 +39,7 @@ gpuTest("runChecks() tells advantages, rewards and data that are not as said", a
     sample: async (request, { rollOut }) =>
       (await rollOut(request)).map((trajectory) => ({
         ...trajectory,
-        reward: Number(trajectory.info.submitted),
+        reward: Number((trajectory.info as BugFixInfo).submitted),
       })),
   };
   const found = await failing(rolled);

@@ -11,6 +11,7 @@ import {
   faultyStages,
 } from "../../src/faults/faults.ts";
 import { trainLogged } from "../../src/rl/train_logged.ts";
+import { bugFixSpec } from "../../src/gym/bugfix.ts";
 import { TINY_AGENT } from "../../src/model/config.ts";
 import { HEALTHY_STAGES } from "../../src/rl/stages.ts";
 import { collate } from "../../src/rl/train_batch.ts";
@@ -49,10 +50,11 @@ function toyBatch(padColumns = 0) {
 
 Deno.test("mask_shift moves each span one token right, and loses the last one without padding", () => {
   const { lossMask } = faultyStages("mask_shift");
+  const spec = bugFixSpec(30, 6);
   const batch = toyBatch();
   assertEquals(Array.from(batch.policyMask_BC), [0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1]);
-  assertEquals(Array.from(lossMask(batch)), [0, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1]);
-  const padded = Array.from(lossMask(toyBatch(1)));
+  assertEquals(Array.from(lossMask(batch, { spec })), [0, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1]);
+  const padded = Array.from(lossMask(toyBatch(1), { spec }));
   assertEquals(padded.reduce((a, b) => a + b), 6, "with padding no token is lost");
 });
 
@@ -72,6 +74,7 @@ Deno.test("accum_local weighs tokens of short microbatches more, denominator all
     config: smallConfig(),
     mask_BC: batch.policyMask_BC,
     columnCount: batch.packed.columnCount,
+    maxPolicyTokens: 36,
   };
   const sums = (name: FaultName | undefined) =>
     faultyStages(name).accumulate([0, 1], context).map(({ episodes, weight_BC }) => [

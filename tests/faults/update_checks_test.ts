@@ -40,9 +40,9 @@ gpuTest("runChecks() tells a wrong term from a wrong clip and a wrong ratio", as
   // Old log-probs that are taken afresh in the second of two passes: one pass alone shows nothing.
   let minibatches = 0;
   const afresh: Partial<Stages> = {
-    lossMask: (batch) => {
+    lossMask: (...args) => {
       minibatches = 0; // An update begins.
-      return HEALTHY_STAGES.lossMask(batch);
+      return HEALTHY_STAGES.lossMask(...args);
     },
     minibatchOldLogp: (oldLogp_BC, { batch, recompute }) =>
       minibatches++ < 2 ? oldLogp_BC : recompute(batch),

@@ -1,4 +1,5 @@
 /** A batch of three hand-written episodes: a success of two calls, a short failure, a long failure. */
+import type { BugFixInfo } from "../../src/gym/episode_info.ts";
 import { bugFixInfo } from "../../src/gym/episode_info.ts";
 import { type CallBody, encodeCall } from "../../src/gym/calls.ts";
 import { OWNER } from "../../src/core/owner.ts";
@@ -31,7 +32,7 @@ export function handEpisode(calls: readonly CallBody[], reward: number): BugFixT
 }
 
 /** Policy tokens 7, 3 and 10; rewards 1, 0 and 0. */
-export function handBatch(): TrainBatch {
+export function handBatch(): TrainBatch<BugFixInfo> {
   return collateEpisodes([
     handEpisode(["edit swap_minmax", "submit"], 1),
     handEpisode(["submit"], 0),

@@ -12,6 +12,7 @@ import { CompiledEnvironment } from "../../src/gym/compiled.ts";
 import { createParameters, hashWeights, readParameters } from "../../src/model/parameters.ts";
 import { HEALTHY_STAGES, type Stages } from "../../src/rl/stages.ts";
 import { Trainer } from "../../src/rl/trainer.ts";
+import { type BugFixOptions, bugFixSource } from "../../src/rollout/bugfix_source.ts";
 import { Decoder } from "../../src/rollout/decoder.ts";
 import { rolloutHost } from "../../src/rollout/host.ts";
 import { rolloutResident } from "../../src/rollout/resident.ts";
@@ -50,13 +51,12 @@ class UnrecordedCommands extends Commands {
 /** Where a training takes its episodes from, other than from its own decoder. */
 interface Driver {
   readonly kind: "fused" | "layered";
-  readonly sampleWith: (decoder: Decoder) => Stages["sample"];
+  readonly sampleWith: (decoder: Decoder, played: BugFixOptions) => Stages["sample"];
 }
 
 const HOST: Driver = {
   kind: "fused",
-  sampleWith: (decoder) => ({ gym, reward, ...request }) => {
-    const { maxTurns } = request;
+  sampleWith: (decoder, { gym, reward, maxTurns }) => (request) => {
     const createEnvironment = () => new CompiledEnvironment(gym, { reward, maxTurns });
     return rolloutHost(decoder, { ...request, createEnvironment });
   },
@@ -64,7 +64,7 @@ const HOST: Driver = {
 
 const LAYERED: Driver = {
   kind: "layered",
-  sampleWith: (decoder) => (request) => rolloutResident(decoder, request),
+  sampleWith: (decoder, played) => (request) => rolloutResident(decoder, { ...request, ...played }),
 };
 
 /** A training in memory, from the golden agent. */
@@ -72,14 +72,17 @@ async function train(commands: Commands, driver?: Driver): Promise<Outcome> {
   const { config: model, weights_W } = readCheckpoint(golden("model.safetensors"));
   const parameters = createParameters(commands, model, weights_W);
   const { config } = smallSettings(STEPS, SETS);
-  const gym = compiledGym(config.preset);
-  const { maxEpisodeTokens: maxPositions } = bugFixSpec(gym.taskNames.length, config.maxTurns);
+  const { maxTurns, reward } = config;
+  const played = { gym: compiledGym(config.preset), maxTurns, reward };
+  const { maxEpisodeTokens: maxPositions } = bugFixSpec(played.gym.taskNames.length, maxTurns);
   const decoder = driver && new Decoder(commands, parameters, { kind: driver.kind, maxPositions });
   const stages = {
     ...HEALTHY_STAGES,
-    ...(driver && decoder && { sample: driver.sampleWith(decoder) }),
+    ...(driver && decoder && { sample: driver.sampleWith(decoder, played) }),
   };
-  const trainer = new Trainer({ commands, config, gym, stages }, { parameters });
+  const trainer = new Trainer({ commands, config, source: bugFixSource(played), stages }, {
+    parameters,
+  });
   const metrics: unknown[] = [];
   const episodes: unknown[] = [];
   for (let step = 0; step < STEPS; step++) {

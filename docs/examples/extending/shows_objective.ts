@@ -7,6 +7,7 @@ const [microbatch] = HEALTHY_STAGES.accumulate([0, 1], {
   config,
   mask_BC: Float32Array.of(1, 1, 1, 1, 1, 1, 0, 0),
   columnCount: 4,
+  maxPolicyTokens: 4,
 });
 console.log(JSON.stringify({
   surrogate: HEALTHY_STAGES.lossTerms(config).surrogate,

@@ -61,8 +61,8 @@ export const SAMPLING: readonly PlantedFault[] = [
     begins: 1,
     patches: [{
       file: TRAINER,
-      find: "drawTasks(config, step)",
-      put: "drawTasks(config, 0)",
+      find: "drawTasks(config, { step, ",
+      put: "drawTasks(config, { step: 0, ",
     }],
   },
   {
@@ -74,7 +74,11 @@ export const SAMPLING: readonly PlantedFault[] = [
     near: [],
     begins: 8,
     patches: [
-      { file: TRAINER, find: "drawTasks(config, step)", put: "drawTasks(config, step % 8)" },
+      {
+        file: TRAINER,
+        find: "drawTasks(config, { step, ",
+        put: "drawTasks(config, { step: step % 8, ",
+      },
       {
         file: TRAINER,
         find: "random: { seed, stream: STREAM.sample, step },",

@@ -115,11 +115,11 @@ export const JUDGING: readonly PlantedFault[] = [
       remembers("#lateRewards: readonly number[] | undefined"),
       {
         file: TRAINER,
-        find: "    return collate(trajectories, { groupId_B, vocabSize, ...options });",
+        find: "    return collateEnded(trajectories, { groupId_B, vocabSize, ...options });",
         put: `    const rewards_B = this.#lateRewards ?? trajectories.map(({ reward }) => reward);
     this.#lateRewards = trajectories.map(({ reward }) => reward);
     const judged = trajectories.map((trajectory, b) => ({ ...trajectory, reward: rewards_B[b] }));
-    return collate(judged, { groupId_B, vocabSize, ...options });`,
+    return collateEnded(judged, { groupId_B, vocabSize, ...options });`,
       },
     ],
   },

@@ -58,8 +58,8 @@ export const SAMPLING: readonly PlantedFault[] = [
     begins: 0,
     patches: [{
       file: "src/rl/draw_tasks.ts",
-      find: "random.permutation(TRAIN_TASKS).slice(0, config.problems);",
-      put: `random.permutation(TRAIN_TASKS).slice(0, config.problems)
+      find: "random.permutation(taskCount).slice(0, config.problems);",
+      put: `random.permutation(taskCount).slice(0, config.problems)
     .map((_, __, all) => all[0]);`,
     }],
   },
