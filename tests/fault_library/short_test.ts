@@ -3,6 +3,7 @@ import { assertEquals } from "@std/assert";
 import { openGpu } from "../../src/gpu/device.ts";
 import { readChecks } from "../../src/run/checks_file.ts";
 import { runPaths } from "../../src/run/run_directory.ts";
+import { TEST_READBACK } from "../gpu/gpu_test_device.ts";
 import { PLANTED } from "./faults.ts";
 import { shareCompiled } from "./shared_gpu.ts";
 import { plantSources } from "./sources.ts";
@@ -17,7 +18,7 @@ const CAUGHT = { mask_first_token: [1], decoder_gelu: [2, 3] };
 Deno.test("trainRun() trains with a planted fault, and the checks before step 1 catch it", async () => {
   const folder = Deno.makeTempDirSync();
   try {
-    const gpu = await openGpu();
+    const gpu = await openGpu({ readback: TEST_READBACK });
     shareCompiled(gpu);
     for (const [name, violated] of Object.entries(CAUGHT)) {
       const fault = PLANTED.find((planted) => planted.name === name);

@@ -9,6 +9,11 @@ const TUNINGS: Readonly<Record<OperandMemory, Tuning>> = {
   buffer: { ...defaultTuning(false), slotCount: 16 },
 };
 
+/** How results come back: as the launcher has found this version of Deno to allow, and the safe way where nobody asked. */
+export const TEST_READBACK = Deno.env.get("AGENTRL_TEST_READBACK") === "primed"
+  ? "primed"
+  : "awaited";
+
 const OPENED = new Map<OperandMemory, Promise<Gpu>>();
 
 /** Both memories that operands can have; their bits must agree. */
@@ -21,7 +26,7 @@ export const MEMORIES = ["texture", "buffer"] as const satisfies OperandMemory[]
 export function testGpu(operandMemory: OperandMemory = "texture"): Promise<Gpu> {
   const known = OPENED.get(operandMemory);
   if (known) return known;
-  const opened = openGpu({ tuning: TUNINGS[operandMemory] });
+  const opened = openGpu({ tuning: TUNINGS[operandMemory], readback: TEST_READBACK });
   OPENED.set(operandMemory, opened);
   return opened;
 }

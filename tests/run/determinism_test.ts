@@ -1,5 +1,5 @@
 /**
- * The determinism contract under load, in one test: six training steps, their episodes and their metrics have the same bits with every layout
+ * The determinism contract under load, in one test: four training steps, their episodes and their metrics have the same bits with every layout
  * of the kernels that may be chosen, every driver of the rollouts, command lists or single dispatches, records or none, and after a resume.
  */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
@@ -21,13 +21,13 @@ import { episodeRows } from "../../src/run/episode_rows.ts";
 import { readJournal } from "../../src/files/journal.ts";
 import { runPaths } from "../../src/run/run_directory.ts";
 import { golden } from "../e2e/command_line.ts";
-import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
+import { gpuTest, TEST_READBACK, testGpu } from "../gpu/gpu_test_device.ts";
 import { compiledGym } from "../rollout/agent.ts";
 import { resumeRun, smallSettings, startRun } from "./small_run.ts";
 import { withFolder } from "../files/with_folder.ts";
 
-const STEPS = 6;
-const SETS = ["evalEvery=0", "checkpointEvery=3", "episodesEvery=1"];
+const STEPS = 4;
+const SETS = ["evalEvery=0", "checkpointEvery=2", "episodesEvery=1"];
 
 /** What a training leaves: the hash of its weights, its metrics and its episodes. */
 interface Outcome {
@@ -113,7 +113,7 @@ async function trainTwice(path: string, devices: readonly [Gpu, Gpu]): Promise<O
 }
 
 gpuTest(
-  "six steps have the same bits with every layout, driver, with and without recording, and after a resume",
+  "four steps have the same bits with every layout, driver, with and without recording, and after a resume",
   () =>
     withFolder(async (folder) => {
       const gpu = await testGpu();
@@ -121,13 +121,13 @@ gpuTest(
       const { weights_W } = readCheckpoint(golden("model.safetensors"));
       assertNotEquals(expected.weightsHash, await hashWeights(weights_W), "the weights moved");
       const rewards = (expected.metrics as { reward: number }[]).map(({ reward }) => reward);
-      assert(new Set(rewards).size > 2, "the batches differ");
+      assert(new Set(rewards).size > 1, "the batches differ");
 
       assertEquals(await train(new Commands(gpu), HOST), expected, "host driver");
       assertEquals(await train(new Commands(gpu), LAYERED), expected, "layered decoder");
       assertEquals(await train(new UnrecordedCommands(gpu)), expected, "single dispatches");
       for (const tuning of TUNING_CANDIDATES) {
-        const tuned = await openGpu({ tuning });
+        const tuned = await openGpu({ tuning, readback: TEST_READBACK });
         assertEquals(await train(new Commands(tuned)), expected, JSON.stringify(tuning));
         if (tuning !== TUNING_CANDIDATES.at(-1)) continue;
         const resumed = await trainTwice(`${folder}/run`, [tuned, gpu]);

@@ -4,13 +4,13 @@ import { UserError } from "../../src/core/errors.ts";
 import { type Gpu, openGpu } from "../../src/gpu/device.ts";
 import { TUNING_CANDIDATES } from "../../src/gpu/tuning.ts";
 import { fastestLayout, probeLayouts, type ProbeRow } from "../../src/tuning/probe.ts";
-import { gpuTest } from "../gpu/gpu_test_device.ts";
+import { gpuTest, TEST_READBACK } from "../gpu/gpu_test_device.ts";
 
 const [tuning] = TUNING_CANDIDATES;
 
 /** A device whose optimizer takes 1 − β2 for 1 − β1. */
 async function openWrongGpu(): Promise<Gpu> {
-  const gpu = await openGpu({ tuning });
+  const gpu = await openGpu({ tuning, readback: TEST_READBACK });
   const { device } = gpu;
   const createShaderModule = device.createShaderModule.bind(device);
   device.createShaderModule = (descriptor) =>
@@ -32,7 +32,9 @@ gpuTest(
       candidates,
       openGpu: ({ slotCount }) => {
         if (slotCount === 48) throw new Error("out of lanes");
-        return slotCount === 64 ? openWrongGpu() : openGpu({ tuning: { ...tuning, slotCount } });
+        return slotCount === 64
+          ? openWrongGpu()
+          : openGpu({ tuning: { ...tuning, slotCount }, readback: TEST_READBACK });
       },
       rounds: 1,
       episodeCount: 20,
