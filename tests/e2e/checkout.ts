@@ -55,7 +55,7 @@ export async function withCheckout(use: (checkout: Checkout) => Promise<void>): 
     }
     // Another user must be able to reach it.
     Deno.chmodSync(folder, 0o755);
-    for (const path of ["cli/agentrl", "deno.json"]) {
+    for (const path of ["cli/agentrl", "cli/run_tests.sh", "deno.json"]) {
       Deno.copyFileSync(new URL(`../../${path}`, import.meta.url), `${folder}/repository/${path}`);
     }
     for (const tool of TOOLS) {

@@ -199,7 +199,14 @@ Deno.test("agentrl fetches no package that only tests need, and says in one sent
     await registry.shutdown();
     await Deno.remove(folder, { recursive: true });
   }
-  const needed = ["zod", "chart.js", "@kurkle/color", "hyparquet", "@huggingface/tokenizers"];
+  const needed = [
+    "zod",
+    "chart.js",
+    "@kurkle/color",
+    "hyparquet",
+    "@huggingface/tokenizers",
+    "yaml",
+  ];
   assert(asked.size > 0);
   assertEquals([...asked].filter((name) => !needed.includes(name)), []);
 });
