@@ -134,6 +134,19 @@ function cellLines(cells: readonly CellStatus[]): string[] {
   return ["", ...formatColumns(["run", "cell", "state", " reward", " held-out"], rows)];
 }
 
+/** What is left is begun by the engine that had it; while somebody works at it there is nothing to do but to look again. */
+function nextOf({ isOver, isQueued, sweep, jobs }: {
+  readonly isOver: boolean;
+  readonly isQueued: boolean;
+  readonly sweep: Sweep;
+  readonly jobs: readonly JobRecord[];
+}): string[] {
+  if (isOver) return [];
+  if (isQueued) return nextLines([sweepCommand(sweep, "status"), sweepCommand(sweep, "cancel")]);
+  const isSlurm = jobs.at(-1)?.engine === "slurm";
+  return nextLines([`${sweepCommand(sweep)}${isSlurm ? " --engine slurm" : ""}`]);
+}
+
 /** What `status` prints. */
 export function statusText(sweep: Sweep, options: {
   readonly status: SweepStatus;
@@ -148,6 +161,7 @@ export function statusText(sweep: Sweep, options: {
   const failed = cells.filter(({ state }) => state === "failed")
     .map(({ cell, known }) => ({ cell, problem: known?.problem ?? "" }));
   const isOver = counts.running === 0 && counts.left === 0;
+  const isQueued = counts.running > 0 || (typeof queue !== "string" && queue.length > 0);
   const names = Object.entries(counts).map(([state, count]) => [state, String(count)] as const);
   return [
     ...formatTable([["sweep", sweepLine(sweep)], ...names]),
@@ -155,6 +169,6 @@ export function statusText(sweep: Sweep, options: {
     ...runningLines(cells.filter(({ state }) => state === "running"), nowMs),
     ...failedLines(sweep, failed),
     ...queueLines(jobs, queue),
-    ...(isOver && failed.length === 0 ? [] : nextLines([sweepCommand(sweep)])),
+    ...nextOf({ isOver: isOver && failed.length === 0, isQueued, sweep, jobs }),
   ].join("\n");
 }

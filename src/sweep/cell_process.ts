@@ -17,6 +17,8 @@ export interface CellEnd {
   readonly document: unknown;
   /** What went wrong, for people; null: nothing did. */
   readonly problem: string | null;
+  /** True: a signal ended it, or it saved itself because of one. */
+  readonly isBySignal: boolean;
   readonly durationMs: number;
 }
 
@@ -26,6 +28,9 @@ export interface CellProcess {
   /** Asks it to save itself and end; a second call ends it at once. */
   stop(): void;
 }
+
+/** 128 + SIGHUP, SIGINT, SIGTERM. */
+const SIGNAL_CODES = [129, 130, 143];
 
 /** Of what a process writes on standard error this much is looked at for the reason of a failure. */
 const TAIL_BYTES = 4096;
@@ -134,6 +139,7 @@ export function startCell(
         exitCode: status.code,
         document,
         problem: problemOf(status, { document, tail }),
+        isBySignal: status.signal !== null || SIGNAL_CODES.includes(status.code),
         durationMs: performance.now() - startMs,
       };
     } finally {

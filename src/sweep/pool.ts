@@ -240,8 +240,12 @@ class Pool {
       this.#taken.push(cell);
       return;
     }
-    // Stopped by request: it has saved itself, and is left.
-    if (this.#isStopping && end.problem !== null) return;
+    // Stopped by request: it has saved itself, and is left. Where a scheduler signals every process of a job, the cell's may
+    // end before this one has heard of it.
+    if (end.problem !== null) {
+      if (end.isBySignal && !this.#isStopping) await pause(2 * TICK_MS);
+      if (this.#isStopping || this.#options.isStopRequested()) return;
+    }
     this.#settle(cell, { end, attempt });
   }
 
