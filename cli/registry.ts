@@ -27,6 +27,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         summary: "one HTML file about runs and experiments",
         load: () => import("./commands/report.ts"),
       },
+      compare: {
+        summary: "runs over seeds with intervals, or two runs step by step",
+        load: () => import("./commands/compare.ts"),
+      },
       formats: {
         summary: "which logs are supported, and how each framework writes them",
         load: () => import("./commands/formats.ts"),

@@ -31,6 +31,12 @@ function seenVariance(ours: readonly number[], theirs: readonly number[]): numbe
 }
 
 /**
+ * Of few runs the seen variance is an estimate itself, and where it is the larger one it is too large on average. With this
+ * power ten runs cover 94.7 to 97.4 % for the shapes of scores in docs/comparing.md.
+ */
+const EXCESS_POWER = 0.75;
+
+/**
  * P(X > Y) for a run X of one method and Y of another, averaged over the strata, with its interval: all true values from which
  * what was seen is not too far. Where every run of one beats every run of the other it is below 1 at its low end, which the
  * bootstrap's interval [1, 1] is not.
@@ -53,7 +59,9 @@ export function probabilityOfImprovement(
     ours.reduce((sum, scores, s) => sum + varianceOf(scores, theirs[s]), 0) / ours.length ** 2;
   const expectedAt = (p: number) => overStrata((a, b) => varianceAt(p, a.length, b.length));
   const expected = expectedAt(estimate);
-  const excess = expected > 0 ? Math.max(1, overStrata(seenVariance) / expected) : 1;
+  const excess = expected > 0
+    ? Math.max(1, overStrata(seenVariance) / expected) ** EXCESS_POWER
+    : 1;
   const errorAt = (p: number) => Math.sqrt(excess * expectedAt(p));
   // Both grow with p: what is seen stands above p by z errors at the low end, below it by z at the high one.
   const low = estimate === 0

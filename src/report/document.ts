@@ -3,6 +3,7 @@ import { chartData, chartsOf } from "./chart.ts";
 import { type Html, html, jsonBlock, NOTHING } from "./html.ts";
 import { anchor } from "./tables.ts";
 import chartsStyle from "./charts.css" with { type: "text" };
+import compareStyle from "./compare.css" with { type: "text" };
 import pagesStyle from "./pages.css" with { type: "text" };
 import frameStyle from "./style.css" with { type: "text" };
 import type { PageData, PageScripts } from "./page_data.ts";
@@ -20,7 +21,7 @@ export interface Section {
 }
 
 /** Rules of single pages come first, so that those for narrow windows and paper have the last word. */
-const STYLE_SHEET = chartsStyle + pagesStyle + tokenStyle + frameStyle;
+const STYLE_SHEET = chartsStyle + pagesStyle + compareStyle + tokenStyle + frameStyle;
 
 /** Stands in the head of every report, so that no other file is taken for one. */
 export const GENERATOR = "agentrl";

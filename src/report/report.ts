@@ -1,6 +1,7 @@
 /** A report: from what was read to one HTML file. */
 import { UserError } from "../core/errors.ts";
 import { type MentionWords, plainMention } from "../core/mention.ts";
+import { comparisonPages } from "./comparison_pages.ts";
 import { dashboardPage } from "./dashboard_page.ts";
 import { buildDocument, type Section } from "./document.ts";
 import type { PageScripts } from "./page_data.ts";
@@ -21,17 +22,20 @@ function isAboutRuns({ faults, matrix, lab, bench }: ReportContent): boolean {
 }
 
 /** True where nothing but timings is shown. */
-function isAboutSpeed({ runs, logs, tokens, faults, matrix, lab, bench }: ReportContent): boolean {
+function isAboutSpeed(
+  { runs, logs, tokens, comparisons, faults, matrix, lab, bench }: ReportContent,
+): boolean {
   return bench.length > 0 && !faults && !matrix && lab.length === 0 &&
-    runs.length + logs.length + tokens.length === 0;
+    runs.length + logs.length + tokens.length + comparisons.length === 0;
 }
 
 function pages(
   content: ReportContent,
   { chartJsVersion, words }: { readonly chartJsVersion: string; readonly words: MentionWords },
 ): Section[] {
-  const { runs, logs, tokens, faults, matrix, lab, bench } = content;
+  const { runs, logs, tokens, comparisons, faults, matrix, lab, bench } = content;
   const shown = [
+    ...comparisons.flatMap(comparisonPages),
     ...logs.map(logPage),
     ...tokens.map(tokenPage),
     ...runs.map(runPage),
@@ -64,7 +68,17 @@ interface Heading {
 }
 
 function headingOf(content: ReportContent): Heading {
-  const { logs, runs, tokens } = content;
+  const { logs, runs, tokens, comparisons } = content;
+  const [comparison] = comparisons;
+  if (isAboutRuns(content) && comparison && logs.length + runs.length + tokens.length === 0) {
+    return {
+      title: comparison.name,
+      subtitle: comparison.comparison.kind === "seeds"
+        ? "Methods compared over their seeds: which differ, and what cannot be claimed."
+        : "Runs compared step by step: which metric parts first, and what cannot be compared.",
+      tab: `Compared: ${comparison.name}`,
+    };
+  }
   const names = new Set([...logs, ...runs, ...tokens].map(({ name }) => name));
   if (isAboutRuns(content) && names.size === 1) {
     const parts = [

@@ -1,5 +1,6 @@
 /** What a report is made of. */
 import type { LabRecord } from "../lab/lab.ts";
+import type { ComparisonData } from "./comparison_data.ts";
 import type { FaultsData } from "./faults_data.ts";
 import type { LogData } from "./log_data.ts";
 import type { MatrixData } from "../diagnose/check_schema.ts";
@@ -15,6 +16,8 @@ export interface ReportContent {
   readonly logs: readonly LogData[];
   /** Token dumps of any trainer. */
   readonly tokens: readonly TokenData[];
+  /** Runs compared with each other, for example those of a sweep. */
+  readonly comparisons: readonly ComparisonData[];
   readonly faults: FaultsData | undefined;
   readonly matrix: MatrixData | undefined;
   readonly lab: readonly LabRecord[];
@@ -26,6 +29,7 @@ export const EMPTY_CONTENT: ReportContent = {
   runs: [],
   logs: [],
   tokens: [],
+  comparisons: [],
   faults: undefined,
   matrix: undefined,
   lab: [],

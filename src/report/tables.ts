@@ -26,6 +26,8 @@ export interface Table {
    * move within it. Default `plain`.
    */
   readonly kind?: "plain" | "matrix" | "stack";
+  /** True where a click on the name of a column sorts the rows by it. */
+  readonly isSortable?: boolean;
   readonly columns: readonly Column[];
   /** One cell a column. */
   readonly rows: readonly (readonly Content[])[];
@@ -37,7 +39,7 @@ export interface Table {
  * @param table The table.
  */
 export function dataTable(
-  { title, hasCaption = true, kind = "plain", columns, rows }: Table,
+  { title, hasCaption = true, kind = "plain", isSortable = false, columns, rows }: Table,
 ): Html {
   const head = columns.map(({ name, kind }) => html`<th scope="col" class="${kind}">${name}</th>`);
   const cell = (part: Content, { name, kind: align }: Column) => {
@@ -54,7 +56,9 @@ export function dataTable(
   return html`
     <div class="scroll" tabindex="0" role="region" aria-label="${title}">
       <table
-        class="${kind}">${caption}<thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>
+        class="${isSortable
+          ? `${kind} sortable`
+          : kind}">${caption}<thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>
     </div>
   `;
 }

@@ -89,6 +89,11 @@ export function readersOf(key: string): KeyReaders {
   return { algorithms, needs };
 }
 
+/** Whether a key is read under a configuration: `clipLow` is not, where the surrogate is not clipped. */
+export function isKeyRead(key: string, config: ReadConfig): boolean {
+  return !Object.hasOwn(READERS, key) || READERS[key].isRead(config);
+}
+
 /**
  * Looks for a key that is set and that nothing reads: a mistake that nobody would see. A key at its default says nothing, so
  * that a run's own configuration can be handed over as a file.

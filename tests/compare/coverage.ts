@@ -98,7 +98,7 @@ export function coverageOf(
 }
 
 /** A share in percent with one decimal. */
-const percent = (share: number) => (100 * share).toFixed(1);
+const percent = (share: number) => (100 * share).toFixed(2);
 
 function coverageTable(experiments: number): string[] {
   const row = (name: string, shape: Draw, options: { seeds: number; strata?: number }) => {

@@ -17,6 +17,8 @@ import type { RunData } from "../run_data.ts";
 import type { TokenData } from "../token_data.ts";
 import { EMPTY_CONTENT, type ReportContent } from "../report_content.ts";
 import { benchSchema } from "../speed_page.ts";
+import { isSweepFolder } from "../../sweep/sweep_folder.ts";
+import { readComparison } from "./comparison.ts";
 import { isFaultsFolder, readFaults } from "./faults.ts";
 import { readRun } from "./run.ts";
 
@@ -115,6 +117,9 @@ async function add(
   path: string,
   reading: ContentReading & { readonly episodeSteps: number },
 ): Promise<ReportContent> {
+  if (path !== "-" && isSweepFolder(path)) {
+    return { ...content, comparisons: [...content.comparisons, await readComparison([path])] };
+  }
   if (isOwnRun(path)) {
     return { ...content, runs: [...content.runs, await readJudgedRun(path, reading)] };
   }

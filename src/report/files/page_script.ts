@@ -7,6 +7,7 @@ import charts from "../script/charts.ts" with { type: "text" };
 import episodes from "../script/episodes.ts" with { type: "text" };
 import keyboard from "../script/keyboard.ts" with { type: "text" };
 import numbers from "../script/numbers.ts" with { type: "text" };
+import sortTables from "../script/sort_tables.ts" with { type: "text" };
 import page from "../script/page.ts" with { type: "text" };
 import tokenColumns from "../script/token_columns.ts" with { type: "text" };
 import tokenQuantities from "../script/token_quantities.ts" with { type: "text" };
@@ -34,6 +35,7 @@ const MODULES = [
   charts,
   triageMap,
   keyboard,
+  sortTables,
   ...TOKEN_MODULES,
   page,
 ];

@@ -5,6 +5,7 @@ import type { PageData } from "../page_data.ts";
 import { showCharts } from "./charts.ts";
 import { addEpisodeFilters, openTarget } from "./episodes.ts";
 import { moveFocusByArrows } from "./keyboard.ts";
+import { sortTables } from "./sort_tables.ts";
 import { showTokens } from "./token_view.ts";
 import { answerTriageMaps } from "./triage_map.ts";
 
@@ -21,6 +22,7 @@ showCharts(data.charts);
 showTokens(data.tokens);
 answerTriageMaps(data.triage);
 moveFocusByArrows();
+sortTables();
 addEpisodeFilters();
 openTarget();
 addEventListener("hashchange", openTarget);

@@ -1,0 +1,67 @@
+/** What a comparison of two runs says, in sentences. */
+import { withDigits } from "../core/digits.ts";
+import type { MetricComparison, RunComparison } from "./compare_runs.ts";
+import { number } from "./group_sentences.ts";
+import { PARTING_NOISE, PARTING_STEPS } from "./parting.ts";
+
+/** Keys that a sentence lists. */
+const MAX_KEYS = 4;
+
+/** Two values that differ, with as few digits as show it. */
+function against([first, second]: readonly [number | null, number | null]): string {
+  const text = (value: number | null, digits: number) =>
+    value === null ? "none" : withDigits(value, digits);
+  const digits = [3, 6, 9, 17].find((few) => text(first, few) !== text(second, few)) ?? 17;
+  return `${text(first, digits)} against ${text(second, digits)}`;
+}
+
+/** How far two logs are equal, number by number. */
+export function equalSentence(
+  { equal, isSameSetup, isAligned, whyNotAligned }: RunComparison,
+): string {
+  if (!isAligned) return `Steps cannot be aligned: ${whyNotAligned}.`;
+  if (equal === null) {
+    return "The logs share no key at a step that both have, or are of two frameworks.";
+  }
+  const { equalSteps, commonSteps, firstDifferent, keys } = equal;
+  const setup = isSameSetup ? "Same settings and seed: " : "";
+  const begin = (text: string) => setup + (setup ? text : text[0].toUpperCase() + text.slice(1));
+  if (firstDifferent === null) {
+    return begin(`equal bit for bit in all ${commonSteps} common steps.`);
+  }
+  const shown = keys.slice(0, MAX_KEYS)
+    .map(({ key, values }) => `${key} ${against(values)}`);
+  const more = keys.length > MAX_KEYS ? `, and ${keys.length - MAX_KEYS} more keys` : "";
+  const there = `${shown.join(", ")}${more}`;
+  if (equalSteps === 0) {
+    return begin(`different from the first common step on (${firstDifferent}): ${there}.`);
+  }
+  return begin(`equal bit for bit until step ${firstDifferent}, then ${there}.`);
+}
+
+/** How much a parting is. */
+function sizeOf({ parting }: MetricComparison): string {
+  if (!parting) return "";
+  const { first, second, inNoise } = parting;
+  const noise = inNoise === null ? "neither has noise" : `${number(inNoise)} times the noise`;
+  return `${number(first)} against ${number(second)}, ${noise}`;
+}
+
+/** Which metric parts first, and how that is meant. */
+export function partingSentence({ metrics }: RunComparison): string {
+  const [first] = metrics;
+  if (first?.verdict !== "parts" || !first.parting) {
+    const compared = metrics.filter(({ verdict }) => verdict === "together").length;
+    return compared === 0
+      ? "No metric could be compared."
+      : `None of ${compared} metrics parts by more than its noise.`;
+  }
+  return `First to part is ${first.metric}${first.part === "" ? "" : ` ${first.part}`}, from step ${
+    number(first.parting.step)
+  } on: ${sizeOf(first)}. ${PARTING_MEANING}`;
+}
+
+/** What parting means, and what one run each cannot say. */
+export const PARTING_MEANING =
+  `Parting: ${PARTING_STEPS} common steps in a row differ in one direction, by a median of at least ` +
+  `${PARTING_NOISE} times the noise from step to step. It is one run each: seeds alone can do that.`;

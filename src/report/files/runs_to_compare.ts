@@ -1,0 +1,308 @@
+/** Reads runs for a comparison over seeds: cells of sweeps, folders of our runs, logs of any trainer. */
+import { UserError } from "../../core/errors.ts";
+import { suggestName } from "../../core/nearest.ts";
+import { DEFAULT_METRIC } from "../../compare/compare_groups.ts";
+import type { CountedFinding, RunRecord, Settings } from "../../compare/run_record.ts";
+import type { Curve } from "../../compare/sample_efficiency.ts";
+import { judgeLog } from "../../diagnose/findings/judge_log.ts";
+import { readRunLog } from "../../files/log_source.ts";
+import { isOwnRun } from "../../files/own_run.ts";
+import { exists, isFolder, namesIn } from "../../files/paths.ts";
+import { type LogSeries, seriesOf } from "../../logs/run_log.ts";
+import { CANONICAL, type CanonicalMetric } from "../../producers/definition.ts";
+import { interpret } from "../../producers/interpret.ts";
+import type { RunView } from "../../producers/run_view.ts";
+import { episodesPerStep } from "../../rl/config.ts";
+import { isKeyRead } from "../../rl/config_readers.ts";
+import { runPaths } from "../../run/run_directory.ts";
+import { baseName, readSettings, type RunSettings } from "../../run/run_settings.ts";
+import { triageRun } from "../../run/triage_run.ts";
+import { isSweepFolder, readSweep, type Sweep } from "../../sweep/sweep_folder.ts";
+
+/** Settings of the environment: what a task is, not how it is learnt. */
+const ENVIRONMENT = ["preset", "maxTurns"] as const;
+
+/** What a run writes and when it is evaluated: it changes nothing that is computed. */
+const BOOKKEEPING: ReadonlySet<string> = new Set([
+  "seed",
+  "evalEvery",
+  "checkpointEvery",
+  "episodesEvery",
+  "checkEvery",
+  "recordEvery",
+  "recordSpikeFactor",
+]);
+
+/** Curves that a page shows beside the metric that is compared. */
+const SHOWN_METRICS: readonly CanonicalMetric[] = [
+  "eval_score",
+  "reward",
+  "entropy",
+  "kl_reference",
+  "grad_norm",
+  "length",
+];
+
+/** How runs are read. */
+export interface RecordReading {
+  /** The metric of the score (default: the held-out pass rate). */
+  readonly metric?: string | undefined;
+  /** Reads a log and gives it its meaning (default: by what it tells of itself). */
+  readonly readView?: ((path: string) => Promise<RunView>) | undefined;
+  /** True where triage is to judge each run. */
+  readonly isJudged?: boolean;
+  /** Names of groups that logs were given, by path. */
+  readonly groups?: ReadonlyMap<string, string>;
+}
+
+/** A setting as a comparison holds it. */
+function plain(value: unknown): Settings[string] {
+  if (value === null || value === undefined) return null;
+  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
+    return value;
+  }
+  return JSON.stringify(value);
+}
+
+function settingsFrom(entries: Iterable<readonly [string, unknown]>): Settings {
+  return Object.fromEntries(Array.from(entries, ([name, value]) => [name, plain(value)]));
+}
+
+/** All settings of a run of ours that change what it computes in one list, its seed left out. */
+export function ownSettings({ config, base, bug }: RunSettings): Settings {
+  const entries = Object.entries(config).filter(([name]) =>
+    !BOOKKEEPING.has(name) && isKeyRead(name, config)
+  );
+  // A plain agent's seed is the run's own.
+  const kind = "kind" in base && base.kind !== "rl" ? base.kind : baseName(base);
+  return settingsFrom([...entries, ["base", kind], ["bug", bug]]);
+}
+
+function curveOf({ steps, values, isNull }: LogSeries): Curve {
+  const present = Array.from(steps.keys()).filter((i) => isNull[i] === 0);
+  return { steps: present.map((i) => steps[i]), values: present.map((i) => values[i]) };
+}
+
+function seriesFor(view: RunView, metric: string): LogSeries | undefined {
+  if (view.log.columns.has(metric)) return seriesOf(view.log, metric);
+  return measuredAs(view, metric);
+}
+
+/** The ends between which a metric lies by its definition; undefined where it has none, or nothing is known of it. */
+function rangeOf(view: RunView, metric: string): readonly [number, number] | undefined {
+  const keyed = (Object.keys(CANONICAL) as CanonicalMetric[])
+    .flatMap((name) => view.all(name)).find(({ key }) => key === metric);
+  const { unit, signed = false } = (keyed ?? measuredAs(view, metric))?.definition ?? {};
+  return !signed && (unit === "share" || unit === "probability") ? [0, 1] : undefined;
+}
+
+function measuredAs(view: RunView, metric: string) {
+  return Object.hasOwn(CANONICAL, metric) ? view.measured(metric as CanonicalMetric) : undefined;
+}
+
+function curvesOf(view: RunView, metric: string): Map<string, Curve> {
+  const names = [...new Set([metric, ...SHOWN_METRICS])];
+  return new Map(names.flatMap((name) => {
+    const series = seriesFor(view, name);
+    return series ? [[name, curveOf(series)] as const] : [];
+  }));
+}
+
+/** What triage says against a run; undefined where it cannot judge it. */
+function judged(judge: () => readonly CountedFinding[]): readonly CountedFinding[] | undefined {
+  try {
+    return judge();
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
+}
+
+function counted(
+  findings: readonly { readonly id: string; readonly class: string }[],
+): CountedFinding[] {
+  return findings.flatMap(({ id, class: kind }) =>
+    kind === "violated" || kind === "suspect" ? [{ id, class: kind }] : []
+  );
+}
+
+async function readByItself(path: string): Promise<RunView> {
+  return interpret(await readRunLog(path), { settings: {} });
+}
+
+/** What is known of a run of a sweep, or of one that lies alone. */
+interface OwnRun {
+  readonly path: string;
+  readonly axes: readonly string[];
+  readonly condition: string | null;
+}
+
+async function readOwn(
+  { path, axes, condition }: OwnRun,
+  { metric = DEFAULT_METRIC, isJudged = false, groups }: RecordReading,
+): Promise<RunRecord> {
+  const settings = readSettings(runPaths(path).config);
+  const { config } = settings;
+  const all = ownSettings(settings);
+  const isOfEnvironment = (name: string) => ENVIRONMENT.some((one) => one === name);
+  const entries = Object.entries(all);
+  const known = {
+    path,
+    seed: config.seed,
+    method: settingsFrom([
+      ...entries.filter(([name]) => !isOfEnvironment(name)),
+      ...condition === null ? [] : [["condition", condition] as const],
+    ]),
+    environment: settingsFrom(entries.filter(([name]) => isOfEnvironment(name))),
+    axes: [...axes, ...condition === null ? [] : ["condition"]],
+    group: groups?.get(path),
+    episodesPerStep: episodesPerStep(config),
+  };
+  if (!exists(runPaths(path).metrics)) {
+    return { ...known, curves: new Map(), leftOut: "it has made no step" };
+  }
+  const view = await readByItself(path);
+  const done = (view.steps.at(-1) ?? -1) + 1;
+  return {
+    ...known,
+    curves: curvesOf(view, metric),
+    range: rangeOf(view, metric),
+    ...(done < config.steps && {
+      leftOut: `it is not finished: ${done} of ${config.steps} steps`,
+    }),
+    ...(isJudged && { findings: judged(() => counted(triageRun(path).findings)) }),
+  };
+}
+
+async function readForeign(
+  path: string,
+  { metric = DEFAULT_METRIC, isJudged = false, groups, readView = readByItself }: RecordReading,
+): Promise<RunRecord> {
+  const view = await readView(path);
+  const settings = Object.entries(view.settings).map(([name, known]) =>
+    [name, known.value] as const
+  );
+  return {
+    path,
+    seed: undefined,
+    method: settingsFrom([
+      ["trainer", view.producer?.title ?? "unknown"],
+      ...settings,
+      // Logs tell too little of their settings to be one group by them.
+      ...groups?.has(path) ? [] : [["log", path] as const],
+    ]),
+    environment: {},
+    axes: ["log"],
+    group: groups?.get(path),
+    curves: curvesOf(view, metric),
+    range: rangeOf(view, metric),
+    ...(isJudged && { findings: counted(judgeLog(view)) }),
+  };
+}
+
+/** Cells whose run has not begun: nothing of them is known but what the plan says. */
+function notBegun(sweep: Sweep, cell: Sweep["cells"][number]): RunRecord {
+  const { settings, seed, condition, folder } = cell;
+  const isOfEnvironment = (name: string) => ENVIRONMENT.some((one) => one === name);
+  return {
+    path: folder,
+    seed,
+    method: settingsFrom(Object.entries(settings).filter(([name]) => !isOfEnvironment(name))),
+    environment: settingsFrom(Object.entries(settings).filter(([name]) => isOfEnvironment(name))),
+    axes: [...sweep.axes, ...condition === null ? [] : ["condition"]],
+    curves: new Map(),
+    leftOut: "it has not begun",
+  };
+}
+
+async function readSweepRuns(path: string, reading: RecordReading): Promise<RunRecord[]> {
+  const sweep = readSweep(path);
+  if (sweep.command !== "train") {
+    throw new UserError(
+      `Cannot compare ${path}: its cells are runs of ${sweep.command}, and only those of train have a curve and a score; ` +
+        "name a sweep that trains",
+    );
+  }
+  const axes = sweep.axes.filter((name) => !ENVIRONMENT.some((one) => one === name));
+  const runs: RunRecord[] = [];
+  for (const cell of sweep.cells) {
+    const { folder, condition } = cell;
+    const hasBegun = exists(runPaths(folder).config);
+    if (hasBegun) runs.push(await readOwn({ path: folder, axes, condition }, reading));
+    else runs.push(notBegun(sweep, cell));
+  }
+  return likeBegun(runs);
+}
+
+/** Cells that have not begun join the group whose runs share the settings that the plan gives them. */
+function likeBegun(runs: readonly RunRecord[]): RunRecord[] {
+  const begun = runs.filter(({ leftOut }) => leftOut !== "it has not begun");
+  return runs.map((run) => {
+    if (run.leftOut !== "it has not begun") return run;
+    const alike = begun.find(({ method }) =>
+      Object.entries(run.method).every(([name, value]) => (method[nameOf(name)] ?? null) === value)
+    );
+    return alike ? { ...run, method: alike.method } : run;
+  });
+}
+
+/** The key of the configuration that a flag of the command sets. */
+function nameOf(name: string): string {
+  return name === "algo" ? "algorithm" : name;
+}
+
+/** True where a folder is none of a run, and runs of ours lie in it. */
+function ownRunsIn(path: string): string[] {
+  if (path === "-" || !isFolder(path) || isOwnRun(path)) return [];
+  return namesIn(path).map((name) => `${path}/${name}`)
+    .filter((inside) => isFolder(inside) && isOwnRun(inside) && exists(runPaths(inside).config));
+}
+
+/** True where a comparison of paths is one over seeds: a sweep, a folder of runs, runs that share settings but the seed. */
+export function isAboutSeeds(paths: readonly string[]): boolean {
+  if (paths.some((path) => path !== "-" && (isSweepFolder(path) || ownRunsIn(path).length > 0))) {
+    return true;
+  }
+  if (paths.length < 3) return false;
+  const keys = paths.filter((path) => isOwnRun(path) && exists(runPaths(path).config))
+    .map((path) => JSON.stringify(ownSettings(readSettings(runPaths(path).config))));
+  return new Set(keys).size < keys.length;
+}
+
+function refuseUnknownMetric(runs: readonly RunRecord[], metric: string, keys: Iterable<string>) {
+  if (runs.some(({ curves }) => curves.has(metric))) return;
+  if (runs.every(({ curves }) => curves.size === 0)) return;
+  throw new UserError(
+    `Cannot compare by ${metric}: none of the ${runs.length} runs has it; ` +
+      suggestName(metric, [...new Set([...Object.keys(CANONICAL), ...keys])]),
+  );
+}
+
+/**
+ * Reads runs.
+ *
+ * @param paths Folders of sweeps, folders of our runs and those that hold some, logs of any trainer.
+ * @returns A record for each run, those without a score with the reason.
+ * @throws {UserError} When a path cannot be read, or no run has the metric.
+ */
+export async function readRunRecords(
+  paths: readonly string[],
+  reading: RecordReading = {},
+): Promise<RunRecord[]> {
+  const runs: RunRecord[] = [];
+  for (const path of paths) {
+    if (path !== "-" && isSweepFolder(path)) runs.push(...await readSweepRuns(path, reading));
+    else if (isOwnRun(path) && isFolder(path) && exists(runPaths(path).config)) {
+      runs.push(await readOwn({ path, axes: [], condition: null }, reading));
+    } else {
+      const inside = ownRunsIn(path);
+      for (const run of inside) {
+        runs.push(await readOwn({ path: run, axes: [], condition: null }, reading));
+      }
+      if (inside.length === 0) runs.push(await readForeign(path, reading));
+    }
+  }
+  const { metric = DEFAULT_METRIC } = reading;
+  refuseUnknownMetric(runs, metric, runs.flatMap(({ curves }) => [...curves.keys()]));
+  return runs;
+}
