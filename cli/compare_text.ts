@@ -1,11 +1,11 @@
 /** Comparisons for a terminal. */
-import { CANONICAL } from "../src/producers/definition.ts";
 import type { GroupComparison } from "../src/compare/compare_groups.ts";
 import type { GroupResult, SeedResult } from "../src/compare/group_result.ts";
 import {
   caveats,
   estimateText,
   number,
+  PAIR_HEADINGS,
   pairedSentence,
   pairSentence,
   pairVerdict,
@@ -20,13 +20,20 @@ import { formatColumns } from "./table.ts";
 /** Rows of settings and metrics that a text shows; `--json` has all of them. */
 const MAX_ROWS = 20;
 
+/** Groups that have a column each. */
+const MAX_COLUMNS = 4;
+
 function paragraph(text: string, columns: number): string[] {
   return wrapText(escapeControls(text), { columns, indent: 2, hanging: 4 });
 }
 
 function section(title: string, sentences: readonly string[], columns: number): string[] {
   if (sentences.length === 0) return [];
-  return ["", title, ...sentences.flatMap((text) => paragraph(text, columns))];
+  return [
+    "",
+    ...wrapText(escapeControls(title), { columns }),
+    ...sentences.flatMap((text) => paragraph(text, columns)),
+  ];
 }
 
 function table(
@@ -64,9 +71,10 @@ function efficiencyText({ efficiency }: GroupResult): string {
  */
 export function groupsText(comparison: GroupComparison, columns: number): string {
   const { groups, pairs, threshold, differences, findings = [] } = comparison;
+  const isShort = groups.length <= MAX_COLUMNS;
   const named = (kind: ReturnType<typeof pairVerdict>) =>
     pairs.filter((pair) => pairVerdict(pair) === kind);
-  const settingRows = groups.length > 4 ? [] : differences.map(({ name, values }) => [
+  const settingRows = !isShort ? [] : differences.map(({ name, values }) => [
     name,
     ...values.map((value) => value === null ? "none" : String(value)),
   ]);
@@ -95,20 +103,8 @@ export function groupsText(comparison: GroupComparison, columns: number): string
       ]),
       { columns, indent: 2 },
     ),
-    ...section(
-      "Differ",
-      named("differs").map((pair) => pairSentence(comparison, pair)),
-      columns,
-    ),
-    ...section(
-      "Not told apart",
-      named("not-told-apart").map((pair) => pairSentence(comparison, pair)),
-      columns,
-    ),
-    ...section(
-      "Not claimed",
-      named("no-claim").map((pair) => pairSentence(comparison, pair)),
-      columns,
+    ...PAIR_HEADINGS.flatMap(([kind, title]) =>
+      section(title, named(kind).map((pair) => pairSentence(comparison, pair)), columns)
     ),
     ...section(
       `Seed by seed, where seeds are paired: the difference of ${comparison.metric}`,
@@ -121,7 +117,12 @@ export function groupsText(comparison: GroupComparison, columns: number): string
       "",
       ...names.map((n) => ` ${n}`),
     ], {
-      rows: findings.map(({ id, class: kind, counts }) => [id, kind, ...counts.map(String)]),
+      rows: findings.map(({ id, class: kind, counts }) => [
+        id,
+        kind,
+        ...isShort ? counts.map(String) : [],
+        String(counts.reduce((sum, count) => sum + count, 0)),
+      ]),
       columns,
     }),
     ...table("Settings that differ", ["setting", ...names], { rows: settingRows, columns }),
@@ -198,6 +199,3 @@ export function runsText(comparison: RunComparison, columns: number): string {
     }),
   ].join("\n");
 }
-
-/** What a canonical metric is, for help. */
-export const METRIC_NAMES = Object.keys(CANONICAL);

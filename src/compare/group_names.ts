@@ -62,9 +62,12 @@ export function groupRuns(runs: readonly RunRecord[]): NamedGroup[] {
   const nameOf = ({ settings, given }: typeof groups[number]) => {
     if (given !== undefined) return given;
     if (naming.length === 0) return "all runs";
-    const [only] = naming;
-    if (naming.length === 1) return settingText(settings[only]);
-    return naming.map((name) => `${name}=${settingText(settings[name])}`).join(" ");
+    // A text such as `grpo` tells what it is a value of, a number does not.
+    return naming.map((name) =>
+      typeof settings[name] === "string" || naming.length === 1
+        ? settingText(settings[name])
+        : `${name}=${settingText(settings[name])}`
+    ).join(" ");
   };
   const names = groups.map(nameOf);
   return groups.map(({ settings, runs: members }, i) => ({

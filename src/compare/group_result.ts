@@ -100,7 +100,7 @@ function sharedSteps(curves: readonly ReadonlyMap<number, number>[]): number[] {
   );
 }
 
-function bandOf(measured: readonly Measured[], metric: string, scored: string) {
+function bandOf(measured: readonly Measured[], metric: string) {
   const byRun = measured.map(({ run }) => {
     const { steps = [], values = [] } = run.curves.get(metric) ?? {};
     return new Map(
@@ -118,22 +118,26 @@ function bandOf(measured: readonly Measured[], metric: string, scored: string) {
     if (!isInterval) {
       return { step, mean: center, low: Math.min(...values), high: Math.max(...values) };
     }
-    const { low = center, high = center } =
-      (metric === scored ? within(meanInterval(strata), measured) : meanInterval(strata)) ?? {};
+    const { low = center, high = center } = within(meanInterval(strata), measured, metric) ?? {};
     return { step, mean: center, low, high };
   });
   return points.length === 0 ? [] : [{ metric, isInterval, points }];
 }
 
-/** An interval without what the metric cannot be. */
+/** An interval without what a metric cannot be. */
 function within(
   interval: Interval | undefined,
   measured: readonly Measured[],
+  metric: string,
 ): Interval | undefined {
-  const range = measured[0]?.run.range;
-  if (!interval || !range || measured.some(({ run }) => run.range === undefined)) return interval;
+  if (!interval) return undefined;
+  const ranges = measured.map(({ run }) => run.ranges?.get(metric) ?? [-Infinity, Infinity]);
   const { estimate, low, high } = interval;
-  return { estimate, low: Math.max(low, range[0]), high: Math.min(high, range[1]) };
+  return {
+    estimate,
+    low: Math.max(low, Math.min(...ranges.map(([least]) => least))),
+    high: Math.min(high, Math.max(...ranges.map(([, most]) => most))),
+  };
 }
 
 function sameOrNull(values: readonly (number | undefined)[]): number | null {
@@ -161,7 +165,7 @@ export function resultOf(
   const { metric, resamples, thresholds, threshold, lowerIsBetter } = options;
   const strata = strataOf(measured);
   const isEnough = strata.length > 0 && leastSeeds(strata) >= LEAST_SEEDS;
-  const ofMean = isEnough ? within(meanInterval(strata), measured) : undefined;
+  const ofMean = isEnough ? within(meanInterval(strata), measured, metric) : undefined;
   const ofMiddle = isEnough ? interquartileMeanInterval(strata, { resamples }) : undefined;
   const seedOf = ({ run, score }: Measured): SeedResult => ({
     path: run.path,
@@ -192,6 +196,6 @@ export function resultOf(
     ),
     episodesPerStep: sameOrNull(measured.map(({ run }) => run.episodesPerStep)),
     profile: performanceProfile(strata, thresholds),
-    curves: [...new Set(curves)].flatMap((one) => bandOf(measured, one, metric)),
+    curves: [...new Set(curves)].flatMap((one) => bandOf(measured, one)),
   };
 }

@@ -41,12 +41,22 @@ export function estimateText(estimate: number | null, interval: Interval | null)
   return `${fixed(estimate, decimals)} (${range(interval)})`;
 }
 
-/** Verdict words of a pair. */
-export type PairVerdict = "differs" | "not-told-apart" | "no-claim";
+/** What is said of a pair, with the heading under which it stands. */
+export const PAIR_HEADINGS = [
+  ["differs", "Differ"],
+  ["alone", "Differ taken alone, but not among so many pairs"],
+  ["not-told-apart", "Not told apart"],
+  ["no-claim", "Not claimed"],
+] as const;
 
 /** What is said of a pair. */
-export function pairVerdict({ differs }: PairResult): PairVerdict {
-  return differs === null ? "no-claim" : differs ? "differs" : "not-told-apart";
+export type PairVerdict = typeof PAIR_HEADINGS[number][0];
+
+/** What is said of a pair: `alone` where only its own interval of 95 % leaves out 0.5. */
+export function pairVerdict({ differs, improvement }: PairResult): PairVerdict {
+  if (differs === null || improvement === null) return "no-claim";
+  if (differs) return "differs";
+  return improvement.low > 0.5 || improvement.high < 0.5 ? "alone" : "not-told-apart";
 }
 
 /** A pair in a sentence. */
@@ -66,6 +76,9 @@ export function pairSentence({ groups }: GroupComparison, pair: PairResult): str
   if (pair.differs) {
     const [better, worse] = improvement.estimate >= 0.5 ? [first, second] : [second, first];
     return `${better.name} is better than ${worse.name}: ${chance}.`;
+  }
+  if (pairVerdict(pair) === "alone") {
+    return `${first.name} and ${second.name}, looked at alone, differ: ${chance}; one of so many pairs does so by chance too easily.`;
   }
   return `${first.name} and ${second.name} are not told apart: ${chance}.`;
 }

@@ -28,8 +28,8 @@ export interface RunRecord {
   readonly group?: string | undefined;
   /** By the name of a metric. */
   readonly curves: ReadonlyMap<string, Curve>;
-  /** Ends of the metric by its definition, as of a pass rate; undefined where it has none. */
-  readonly range?: readonly [number, number] | undefined;
+  /** Ends of metrics by their definitions, as of a pass rate: no interval goes beyond them. */
+  readonly ranges?: ReadonlyMap<string, readonly [number, number]>;
   /** Why it has no score, for example that it is not finished. */
   readonly leftOut?: string | undefined;
   /** Episodes in a step; undefined where that is not known. */

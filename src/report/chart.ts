@@ -19,6 +19,8 @@ export interface ChartSeries {
 export interface ChartBand {
   /** As the legend has it. */
   readonly name: string;
+  /** The name of the curve that it goes with: it is hidden together with that one, and the legend does without it. */
+  readonly of?: string | undefined;
   /** The tone of the curve that it belongs to, where a chart has several (default: none). */
   readonly tone?: Tone | undefined;
   /** (x, low, high) */
@@ -147,11 +149,12 @@ export function chartData(chart: Chart, maxPoints: number): ChartData {
       const kept = downsample(points, maxPoints);
       return { name, style, tone, x: columns(kept, 0), y: columns(kept, 1) };
     }),
-    bands: bands.map(({ name, tone, points }) => {
+    bands: bands.map(({ name, of, tone, points }) => {
       const lows = downsample(points.map(([x, low]) => [x, low]), maxPoints);
       const highs = downsample(points.map(([x, , high]) => [x, high]), maxPoints);
       return {
         name,
+        ...(of !== undefined && { of }),
         ...(tone !== undefined && { tone }),
         lowX: columns(lows, 0),
         low: columns(lows, 1),

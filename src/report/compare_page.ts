@@ -4,6 +4,7 @@ import {
   caveats,
   estimateText,
   number,
+  PAIR_HEADINGS,
   pairedSentence,
   pairSentence,
   pairVerdict,
@@ -36,21 +37,19 @@ function verdicts(comparison: GroupComparison): Html {
     comparison.pairs.filter((pair) => pairVerdict(pair) === kind)
       .map((pair) => pairSentence(comparison, pair));
   const part = (title: string, sentences: readonly string[]) =>
-    sentences.length === 0 ? NOTHING : html`<h4>${title}</h4>${list(sentences)}`;
-  return html`${part("Differ", of("differs"))}${part("Not told apart", of("not-told-apart"))}${
-    part("Not claimed", of("no-claim"))
-  }`;
+    sentences.length === 0 ? NOTHING : html`<h3>${title}</h3>${list(sentences)}`;
+  return html`${PAIR_HEADINGS.map(([kind, title]) => part(title, of(kind)))}`;
 }
 
 function seedText(seed: SeedResult | null): string {
   if (seed === null) return "–";
-  return seed.seed === null ? number(seed.score) : `${number(seed.score)} (seed ${seed.seed})`;
+  return seed.seed === null ? number(seed.score) : `${number(seed.score)} #${seed.seed}`;
 }
 
 function stepsText({ efficiency }: GroupResult): string {
   if (efficiency === null) return "–";
   const { medianSteps, reached, runs } = efficiency;
-  return `${medianSteps === null ? "none" : number(medianSteps)} (${reached} of ${runs} runs)`;
+  return `${medianSteps === null ? "none" : number(medianSteps)} (${reached}/${runs})`;
 }
 
 function episodesText({ efficiency, episodesPerStep }: GroupResult): string {
@@ -105,7 +104,7 @@ function charted({ groups }: GroupComparison): readonly GroupResult[] {
 
 function metricTitle(metric: string): string {
   return Object.hasOwn(CANONICAL, metric)
-    ? `${metric}: ${CANONICAL[metric as CanonicalMetric]}`
+    ? `${metric}: ${CANONICAL[metric as CanonicalMetric].split(";", 1)[0]}`
     : metric;
 }
 
@@ -132,6 +131,7 @@ function curveChart(metric: string, comparison: GroupComparison, id: string): Ch
       name: `${group.name}, ${
         curve.isInterval ? "95 % interval of the mean" : "lowest to highest seed"
       }`,
+      of: group.name,
       tone,
       points: curve.points.map(({ step, low, high }) => [step, low, high] as const),
     })),
@@ -173,6 +173,7 @@ function profile(comparison: GroupComparison, prefix: string): Html {
       })),
       bands: shown.map((group, i) => ({
         name: `${group.name}, 95 %`,
+        of: group.name,
         tone: TONES[i],
         points: group.profile.map(({ score, low, high }) => [score, low, high] as const),
       })),
@@ -232,17 +233,26 @@ ${
   }`;
 }
 
+/** A column for each group, as far as they are few; of many the number of all runs. */
+const MAX_COLUMNS = 6;
+
 function findingsTable({ groups, findings }: GroupComparison, prefix: string): Html {
   if (!findings) return NOTHING;
+  const isShort = groups.length <= MAX_COLUMNS;
   const body = findings.length === 0
     ? html`<p>Triage finds nothing violated or suspect in any of these runs.</p>`
     : dataTable({
       title: "Of how many runs it is said",
       columns: [
         ...columnsOf("text", "finding", "class"),
-        ...columnsOf("number", ...groups.map(({ name }) => name)),
+        ...columnsOf("number", ...(isShort ? groups.map(({ name }) => name) : []), "all runs"),
       ],
-      rows: findings.map(({ id, class: kind, counts }) => [id, kind, ...counts.map(String)]),
+      rows: findings.map(({ id, class: kind, counts }) => [
+        id,
+        kind,
+        ...isShort ? counts.map(String) : [],
+        String(counts.reduce((sum, count) => sum + count, 0)),
+      ]),
     });
   return html`${partHeading(idOf(prefix, "findings"), "What triage says")}${body}`;
 }
@@ -260,10 +270,11 @@ export function comparePage(
 ): Section {
   const prefix = idOf("compare", index);
   const part = (id: string, title: string) => ({ id: idOf(prefix, id), title });
-  const body = html`<p>${scoreSentence(comparison)} In brackets are intervals of 95 %.</p>
-${verdicts(comparison)}
+  const body = html`<p>${scoreSentence(comparison)} In brackets are intervals of 95 %; # is
+a seed, and behind the steps to a score is how many runs reached it.</p>
 ${resultsTable(comparison)}
 ${seedsTable(comparison)}
+${verdicts(comparison)}
 ${partHeading(idOf(prefix, "mind"), "What to mind")}
 ${list(caveats(comparison))}
 ${pairedTable(comparison, prefix)}

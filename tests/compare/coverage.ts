@@ -4,7 +4,10 @@
  */
 import { markdownTable } from "../../src/core/markdown_table.ts";
 import { type RandomSequence, randomSequence } from "../../src/core/rng.ts";
-import { interquartileMean, interquartileMeanInterval } from "../../src/compare/interquartile_mean.ts";
+import {
+  interquartileMean,
+  interquartileMeanInterval,
+} from "../../src/compare/interquartile_mean.ts";
 import { meanInterval } from "../../src/compare/mean_interval.ts";
 import { probabilityOfImprovement } from "../../src/compare/probability_of_improvement.ts";
 import { type Interval, Resamples, type Strata } from "../../src/compare/strata.ts";
@@ -77,10 +80,12 @@ export function coverageOf(
   const big: Strata = shapes.map((one) => draw(one, draws, TRUTH_DRAWS));
   const middle = interquartileMean(big);
   const mean = big.flat().reduce((sum, score) => sum + score, 0) / big.flat().length;
-  const rival = (s: number): Draw => (own) => mean + 0.1 * (s - (strata - 1) / 2) + 0.1 * own.normal();
-  const above = big.map((scores, s) =>
-    scores.reduce((sum, score) => sum + Number(score > rival(s)(draws)), 0) / scores.length
-  ).reduce((sum, share) => sum + share, 0) / strata;
+  const rival = (s: number): Draw => (own) =>
+    mean + 0.1 * (s - (strata - 1) / 2) + 0.1 * own.normal();
+  const above =
+    big.map((scores, s) =>
+      scores.reduce((sum, score) => sum + Number(score > rival(s)(draws)), 0) / scores.length
+    ).reduce((sum, share) => sum + share, 0) / strata;
   const held = [0, 0, 0];
   const count = (which: number, interval: Interval | undefined, truth: number) => {
     // No interval, no claim: that it cannot be told is never wrong.

@@ -11,7 +11,7 @@ import { exists, isFolder, namesIn } from "../../files/paths.ts";
 import { type LogSeries, seriesOf } from "../../logs/run_log.ts";
 import { CANONICAL, type CanonicalMetric } from "../../producers/definition.ts";
 import { interpret } from "../../producers/interpret.ts";
-import type { RunView } from "../../producers/run_view.ts";
+import type { MeasuredSeries, RunView } from "../../producers/run_view.ts";
 import { episodesPerStep } from "../../rl/config.ts";
 import { isKeyRead } from "../../rl/config_readers.ts";
 import { runPaths } from "../../run/run_directory.ts";
@@ -88,12 +88,22 @@ function seriesFor(view: RunView, metric: string): LogSeries | undefined {
   return measuredAs(view, metric);
 }
 
-/** The ends between which a metric lies by its definition; undefined where it has none, or nothing is known of it. */
-function rangeOf(view: RunView, metric: string): readonly [number, number] | undefined {
-  const keyed = (Object.keys(CANONICAL) as CanonicalMetric[])
-    .flatMap((name) => view.all(name)).find(({ key }) => key === metric);
-  const { unit, signed = false } = (keyed ?? measuredAs(view, metric))?.definition ?? {};
-  return !signed && (unit === "share" || unit === "probability") ? [0, 1] : undefined;
+/** The ends between which a metric lies by its definition. */
+function rangeOf({ definition: { unit, signed } }: MeasuredSeries): readonly [number, number] {
+  if (signed) return [-Infinity, Infinity];
+  if (unit === "share" || unit === "probability") return [0, 1];
+  return unit === "1" || unit === "reward" ? [-Infinity, Infinity] : [0, Infinity];
+}
+
+/** The ranges of metrics and keys by their names, as far as anything is known of them. */
+function rangesOf(view: RunView, names: Iterable<string>): Map<string, readonly [number, number]> {
+  const all = (Object.keys(CANONICAL) as CanonicalMetric[]).flatMap((name) => view.all(name));
+  return new Map(
+    Array.from(names).flatMap((name) => {
+      const series = measuredAs(view, name) ?? all.find(({ key }) => key === name);
+      return series ? [[name, rangeOf(series)] as const] : [];
+    }),
+  );
 }
 
 function measuredAs(view: RunView, metric: string) {
@@ -106,6 +116,11 @@ function curvesOf(view: RunView, metric: string): Map<string, Curve> {
     const series = seriesFor(view, name);
     return series ? [[name, curveOf(series)] as const] : [];
   }));
+}
+
+function curvesIn(view: RunView, metric: string): Pick<RunRecord, "curves" | "ranges"> {
+  const curves = curvesOf(view, metric);
+  return { curves, ranges: rangesOf(view, curves.keys()) };
 }
 
 /** What triage says against a run; undefined where it cannot judge it. */
@@ -165,8 +180,7 @@ async function readOwn(
   const done = (view.steps.at(-1) ?? -1) + 1;
   return {
     ...known,
-    curves: curvesOf(view, metric),
-    range: rangeOf(view, metric),
+    ...curvesIn(view, metric),
     ...(done < config.steps && {
       leftOut: `it is not finished: ${done} of ${config.steps} steps`,
     }),
@@ -194,8 +208,7 @@ async function readForeign(
     environment: {},
     axes: ["log"],
     group: groups?.get(path),
-    curves: curvesOf(view, metric),
-    range: rangeOf(view, metric),
+    ...curvesIn(view, metric),
     ...(isJudged && { findings: counted(judgeLog(view)) }),
   };
 }

@@ -22,7 +22,7 @@ function shownValues({ series, bands }: ChartData, { range, hidden }: ChartView)
     });
   return [
     ...series.filter(({ name }) => !hidden.has(name)).flatMap(({ x, y }) => within(x, y)),
-    ...bands.filter(({ name }) => !hidden.has(name))
+    ...bands.filter(({ name, of = name }) => !hidden.has(of))
       .flatMap(({ lowX, low, highX, high }) => [...within(lowX, low), ...within(highX, high)]),
   ];
 }

@@ -71,7 +71,8 @@ function rangeFields(canvas: HTMLCanvasElement, { data, viewOf, onChange }: Tool
 
 /** A box for each curve and range, since the legend in the drawing is out of the keyboard's reach. */
 function curveBoxes(canvas: HTMLCanvasElement, { data, viewOf, onChange }: Tooled): Node[] {
-  const names = [...new Set([...data.series, ...data.bands].map(({ name }) => name))];
+  const listed = data.bands.filter(({ of }) => of === undefined);
+  const names = [...new Set([...data.series, ...listed].map(({ name }) => name))];
   if (names.length < 2) return [];
   return names.map((name) => {
     const box = element("input", { type: "checkbox", checked: true });

@@ -24,6 +24,8 @@ type Dataset = ChartDataset<"line", ShownPoint[]> & {
   /** Of two that belong together the one that the legend leaves out: a range's low edge, a curve behind its average. */
   readonly isBehind?: boolean;
   readonly isSmoothed?: boolean;
+  /** A range of a curve, which the legend has already. */
+  readonly isUnlisted?: boolean;
 };
 
 type Configuration = ChartConfiguration<"line", ShownPoint[]>;
@@ -110,7 +112,7 @@ function bandDatasets(chart: ChartData, band: ChartDataBand, view: ChartView): D
     target: false | "-1",
   ): Dataset => ({
     label: band.name,
-    hidden: view.hidden.has(band.name),
+    hidden: view.hidden.has(band.of ?? band.name),
     data: pointsOf(chart, xs, ys),
     borderWidth: 0,
     pointRadius: 0,
@@ -122,6 +124,7 @@ function bandDatasets(chart: ChartData, band: ChartDataBand, view: ChartView): D
     order: 1,
     isBand: true,
     isBehind: target === false,
+    isUnlisted: band.of !== undefined,
   });
   return [edge(band.lowX, band.low, false), edge(band.highX, band.high, "-1")];
 }
@@ -159,7 +162,7 @@ function eventMarks(chart: ChartData): NonNullable<Configuration["plugins"]>[num
 function legendOf(chart: ChartData, onToggle: (name: string) => void) {
   const isBand = (dataset: unknown) => (dataset as Dataset).isBand === true;
   return {
-    display: chart.series.length > 1 || chart.bands.length > 0,
+    display: chart.series.length > 1 || chart.bands.some(({ of }) => of === undefined),
     position: "bottom" as const,
     align: "start" as const,
     labels: {
@@ -177,8 +180,10 @@ function legendOf(chart: ChartData, onToggle: (name: string) => void) {
         })),
       sort: (a: { datasetIndex?: number }, b: { datasetIndex?: number }) =>
         (a.datasetIndex ?? 0) - (b.datasetIndex ?? 0),
-      filter: (item: { datasetIndex?: number }, { datasets }: { datasets: unknown[] }) =>
-        (datasets[item.datasetIndex ?? 0] as Dataset).isBehind !== true,
+      filter: (item: { datasetIndex?: number }, { datasets }: { datasets: unknown[] }) => {
+        const { isBehind, isUnlisted } = datasets[item.datasetIndex ?? 0] as Dataset;
+        return isBehind !== true && isUnlisted !== true;
+      },
     },
     onClick: (_event: unknown, { text }: { readonly text: string }) => onToggle(text),
   };
