@@ -17,6 +17,7 @@ const LAYERS = [
   "tokens",
   "producers",
   "diagnose",
+  "compare",
   "gpu",
   "kernels",
   "model",

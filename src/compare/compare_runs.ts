@@ -181,7 +181,7 @@ function equalPart(a: RunView, b: RunView): EqualPart | null {
   if (shared.length === 0 || steps.length === 0) return null;
   const differing = (step: number) =>
     shared.flatMap(({ key, one, two }) => {
-      // A key that a log leaves out is no number, and equal where both do.
+      // A key that both logs leave out at a step is equal there.
       const values = [one.get(step) ?? null, two.get(step) ?? null] as const;
       return Object.is(values[0], values[1]) ? [] : [{ key, values }];
     });

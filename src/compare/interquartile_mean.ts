@@ -12,9 +12,9 @@ function middleMean(values: Float64Array, weights: ArrayLike<number>): number {
   let passed = 0;
   let sum = 0;
   for (let i = 0; i < values.length; i++) {
-    const next = passed + at(weights, i);
+    const next = passed + weights[i];
     const inside = Math.min(next, 1 - TRIMMED) - Math.max(passed, TRIMMED);
-    if (inside > 0) sum += inside * at(values, i);
+    if (inside > 0) sum += inside * values[i];
     passed = next;
   }
   return sum / (1 - 2 * TRIMMED);
@@ -63,17 +63,16 @@ export function interquartileMeanInterval(
   if (strata.length === 0 || leastSeeds(strata) < 2) return undefined;
   const sorted = ascending(strata);
   const values = Float64Array.from(sorted, ({ score }) => score);
-  const tables = strata.map((scores, stratum) => ({
-    counts: resamples.countsOf(stratum, scores.length),
-    size: scores.length,
-  }));
+  // Of each score the draws of its stratum, and where in a row of them its own count stands.
+  const counts = sorted.map(({ stratum }) =>
+    resamples.countsOf(stratum, at(strata, stratum).length)
+  );
+  const sizes = sorted.map(({ stratum }) => at(strata, stratum).length);
   const weights = new Float64Array(sorted.length);
   const drawn = new Float64Array(resamples.count);
   for (let b = 0; b < resamples.count; b++) {
     for (let i = 0; i < sorted.length; i++) {
-      const { stratum, seed, weight } = at(sorted, i);
-      const { counts, size } = at(tables, stratum);
-      weights[i] = weight * at(counts, b * size + seed);
+      weights[i] = sorted[i].weight * counts[i][b * sizes[i] + sorted[i].seed];
     }
     drawn[b] = middleMean(values, weights);
   }

@@ -5,8 +5,9 @@ import { type Interval, leastSeeds, type Strata } from "./strata.ts";
 
 /** Mann and Whitney's share of pairs in which the first is above; a tie counts half. */
 function shareAbove(ours: readonly number[], theirs: readonly number[]): number {
-  const wins = ours.flatMap((a) => theirs.map((b) => a > b ? 1 : a === b ? 0.5 : 0));
-  return mean(wins);
+  let wins = 0;
+  for (const a of ours) for (const b of theirs) wins += a > b ? 1 : a === b ? 0.5 : 0;
+  return wins / (ours.length * theirs.length);
 }
 
 /**

@@ -1,8 +1,11 @@
 /** Holds docs/formats.md to the readers: the forms that it lists, its example, the schema and the exporters. */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { comparisonJsonSchema } from "../../src/compare/comparison_schema.ts";
+import { markdownTable } from "../../src/core/markdown_table.ts";
 import { commonDumpSchema } from "../../src/tokens/common_dump_row.ts";
 import { TOKEN_READERS } from "../../src/tokens/token_readers.ts";
 import { readDump } from "../tokens/read_dump.ts";
+import { schemaRows } from "./schema_table.ts";
 
 const PAGE = Deno.readTextFileSync(new URL("../../docs/formats.md", import.meta.url));
 const [EXAMPLE = "", SCHEMA = ""] = Array.from(
@@ -11,7 +14,8 @@ const [EXAMPLE = "", SCHEMA = ""] = Array.from(
 );
 
 Deno.test("docs/formats.md lists every form of token dumps", () => {
-  const forms = Array.from(PAGE.matchAll(/^\| `(\w+)` /gm), ([, form]) => form);
+  const [dumps = ""] = PAGE.split("## Comparisons");
+  const forms = Array.from(dumps.matchAll(/^\| `(\w+)` /gm), ([, form]) => form);
   assertEquals(forms, TOKEN_READERS.map(({ form }) => form));
 });
 
@@ -30,4 +34,14 @@ Deno.test("docs/formats.md links every exporter", () => {
     .filter((name) => name.endsWith(".py"));
   const linked = Array.from(PAGE.matchAll(/\(exporters\/(\w+\.py)\)/g), ([, name]) => name);
   assertEquals(linked.sort(), files.sort());
+});
+
+Deno.test("docs/formats.md lists every key of a comparison, and the schema beside it is the one that is made", () => {
+  const schema = comparisonJsonSchema();
+  const rows = schemaRows(schema).map(([path, type, what]) => [`\`${path}\``, type, what]);
+  assert(rows.length > 90);
+  const [, comparisons = ""] = PAGE.split("## Comparisons");
+  assertStringIncludes(comparisons, markdownTable(["key", "type", "what"], rows).join("\n"));
+  const path = new URL("../../docs/examples/comparison.schema.json", import.meta.url);
+  assertEquals(JSON.parse(Deno.readTextFileSync(path)), JSON.parse(JSON.stringify(schema)));
 });

@@ -117,7 +117,7 @@ async function add(
   path: string,
   reading: ContentReading & { readonly episodeSteps: number },
 ): Promise<ReportContent> {
-  if (path !== "-" && isSweepFolder(path)) {
+  if (isFolder(path) && isSweepFolder(path)) {
     return { ...content, comparisons: [...content.comparisons, await readComparison([path])] };
   }
   if (isOwnRun(path)) {

@@ -264,6 +264,10 @@ function nameOf(name: string): string {
   return name === "algo" ? "algorithm" : name;
 }
 
+function isSweep(path: string): boolean {
+  return path !== "-" && isFolder(path) && isSweepFolder(path);
+}
+
 /** True where a folder is none of a run, and runs of ours lie in it. */
 function ownRunsIn(path: string): string[] {
   if (path === "-" || !isFolder(path) || isOwnRun(path)) return [];
@@ -273,7 +277,7 @@ function ownRunsIn(path: string): string[] {
 
 /** True where a comparison of paths is one over seeds: a sweep, a folder of runs, runs that share settings but the seed. */
 export function isAboutSeeds(paths: readonly string[]): boolean {
-  if (paths.some((path) => path !== "-" && (isSweepFolder(path) || ownRunsIn(path).length > 0))) {
+  if (paths.some((path) => isSweep(path) || ownRunsIn(path).length > 0)) {
     return true;
   }
   if (paths.length < 3) return false;
@@ -304,7 +308,7 @@ export async function readRunRecords(
 ): Promise<RunRecord[]> {
   const runs: RunRecord[] = [];
   for (const path of paths) {
-    if (path !== "-" && isSweepFolder(path)) runs.push(...await readSweepRuns(path, reading));
+    if (isSweep(path)) runs.push(...await readSweepRuns(path, reading));
     else if (isOwnRun(path) && isFolder(path) && exists(runPaths(path).config)) {
       runs.push(await readOwn({ path, axes: [], condition: null }, reading));
     } else {

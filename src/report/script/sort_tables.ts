@@ -21,7 +21,7 @@ function cellText(row: HTMLTableRowElement, column: number): string {
   return row.cells[column]?.textContent ?? "";
 }
 
-/** True of a text that is no number: such rows stay at the end, whichever way the rest is ordered. */
+/** True of a cell without a value: such rows stay at the end, whichever way the rest is ordered. */
 function isEmptyCell(text: string): boolean {
   return text.trim() === "" || text.trim() === "–" || text.trim() === "none";
 }
