@@ -84,7 +84,7 @@ function measureSampling(material: CheckMaterial): Measured {
     value: stray.count,
     bound: 0,
     reason:
-      `of ${stray.known} drawn tokens, those that their random numbers do not point to under the policy`,
+      `of ${stray.known} drawn tokens, those that their random numbers do not select under the policy`,
   };
 }
 
@@ -118,7 +118,10 @@ function measureAdvantages(material: CheckMaterial): Measured {
     rule.kind === "moving_baseline" ? baselineError(rule, rewards_B) : 0,
   ]);
   if (value === 0 && new Set(promised_B).size < 2) {
-    return { notApplicable: "all advantages are equal, whosever they are", lack: "batch" };
+    return {
+      notApplicable: "all advantages are equal, whatever they are paired with",
+      lack: "batch",
+    };
   }
   return {
     value,
@@ -136,7 +139,7 @@ function measureRewards({ trainer: { episodes } }: CheckMaterial): Measured {
   return {
     value: wrong.length,
     reason:
-      `of ${replayed.length} replayed episodes, those that the environment answers or pays otherwise`,
+      `of ${replayed.length} replayed episodes, those that the environment answers or rewards differently`,
   };
 }
 

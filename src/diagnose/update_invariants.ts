@@ -130,7 +130,7 @@ function measureTerms(material: CheckMaterial): Measured {
   if (drift === undefined || !isAway && Object.hasOwn(material, "termProbe")) {
     return measureProbe(material);
   }
-  const reason = "nats by which the KL reference has moved from where it was made";
+  const reason = "nats by which the KL reference has moved from where it started";
   return { value: drift, bound: F32_SUM_TOLERANCE, reason };
 }
 
@@ -145,7 +145,7 @@ function measureProbe(material: CheckMaterial): Measured {
   if (slope) {
     const { promised, found, tolerance } = slope;
     const error = Math.abs(found / promised - 1);
-    const reason = "relative error of the slope that the gradient promises of its loss";
+    const reason = "relative error of the slope of the loss that the gradient predicts";
     if (!(error <= tolerance)) return { value: error, bound: tolerance, reason };
   }
   for (const { term, before, after } of moves) {
@@ -165,7 +165,7 @@ function measureProbe(material: CheckMaterial): Measured {
   );
   if (!(against > MAX_AGAINST)) return share;
   const reason =
-    "standard deviations by which the update goes against the advantages, of what permuted ones give";
+    "how far the update goes against the advantages, in standard deviations of what permuted ones give";
   return { value: against, bound: MAX_AGAINST, reason };
 }
 
@@ -191,7 +191,7 @@ function measureRatio(material: CheckMaterial): Measured {
   const drift = oldLogpDrift(material);
   if (measured && drift <= F32_SUM_TOLERANCE) return measured;
   const reason =
-    "nats by which an optimizer step's old log-prob of a token is not the one that the update began with";
+    "nats between an optimizer step's old log-prob of a token and the one that the update began with";
   return { value: drift, bound: F32_SUM_TOLERANCE, reason };
 }
 
@@ -275,7 +275,7 @@ function measureOptimizer({ optimizerProbe: probe }: CheckMaterial): Measured {
     value,
     reason: `distance of the ${worst?.[0] ?? "state"} from where Adam's steps ${firstStep} to ${
       firstStep + steps - 1
-    } lead, in units of what f32 may miss`,
+    } lead, in units of what f32 may lose`,
   };
 }
 

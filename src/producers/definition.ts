@@ -212,7 +212,7 @@ export type TrainingKind =
   | "rl"
   /** From given answers. */
   | "sft"
-  /** From given pairs or ratings of answers (DPO and its kin, reward models). */
+  /** From given pairs or ratings of answers (DPO and its relatives, reward models). */
   | "preference";
 
 /** A training framework as a writer of logs. A new one is a file with one of these, and a line in `src/producers/producers.ts`. */

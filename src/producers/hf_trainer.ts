@@ -14,9 +14,9 @@ export const HF_TRAINER_DEFINITIONS: readonly MetricDefinition[] = [
     signed: true,
     decimals: 4,
     says:
-      "Mean of the loss since the last row; with one update a batch its value is the KL term or a weighted mean advantage, no measure of progress.",
+      "Mean of the loss since the last row; with one update per batch its value is the KL term or a weighted mean advantage, no measure of progress.",
     zero:
-      "With one update a batch and no KL term the loss is about 0 by construction, and four decimals hide the rest.",
+      "With one update per batch and no KL term the loss is about 0 by construction, and four decimals hide the rest.",
     nan: "The loss itself was not finite.",
   },
   {

@@ -90,7 +90,7 @@ const DEFINITIONS: readonly MetricDefinition[] = [
     ...OF_TOKENS,
     unit: "share",
     says: "Share of tokens whose clipped loss is the larger one.",
-    zero: "With one update a batch it is 0 by construction.",
+    zero: "With one update per batch it is 0 by construction.",
   },
   {
     metric: "gap",

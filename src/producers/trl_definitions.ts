@@ -192,7 +192,7 @@ const POLICY: readonly MetricDefinition[] = [
     says:
       "Share of tokens that the clip acts on, on the side that the sign of the advantage opens.",
     zero:
-      "With one update a batch the ratio is 1 by construction (num_iterations=1, gradient_accumulation_steps a multiple of steps_per_generation).",
+      "With one update per batch the ratio is 1 by construction (num_iterations=1, gradient_accumulation_steps a multiple of steps_per_generation).",
   },
   {
     metric: "clip_fraction",
@@ -214,7 +214,7 @@ const POLICY: readonly MetricDefinition[] = [
     unit: "share",
     eras: ["to-0.15", "2025-03"],
     says: "Share of tokens that the clip acts on.",
-    zero: "With one update a batch (num_iterations=1) the ratio is 1 by construction.",
+    zero: "With one update per batch (num_iterations=1) the ratio is 1 by construction.",
   },
   {
     metric: "ratio",

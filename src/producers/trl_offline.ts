@@ -33,7 +33,7 @@ export const TRL_SFT: Producer = {
   knobs: HF_TRAINER_KNOBS,
 };
 
-/** Preference training: DPO and its kin, KTO, ORPO, and reward models. */
+/** Preference training: DPO and its relatives, KTO, ORPO, and reward models. */
 export const TRL_PREFERENCE: Producer = {
   id: "trl_dpo",
   title: "TRL (DPO and other preference trainers)",

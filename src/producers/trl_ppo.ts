@@ -53,7 +53,7 @@ export const TRL_PPO_DEFINITIONS: readonly MetricDefinition[] = [
     window: "mean",
     unit: "nats",
     says: "PPO: half the mean squared log-ratio to the policy that scored the batch.",
-    zero: "With one update a batch nothing has moved yet.",
+    zero: "With one update per batch nothing has moved yet.",
   },
   {
     metric: "ratio",
@@ -72,7 +72,7 @@ export const TRL_PPO_DEFINITIONS: readonly MetricDefinition[] = [
     window: "mean",
     unit: "share",
     says: "PPO: share of tokens whose clipped loss is the larger one.",
-    zero: "With one update a batch nothing has moved yet.",
+    zero: "With one update per batch nothing has moved yet.",
   },
   {
     metric: "loss",

@@ -52,7 +52,7 @@ const DEFINITIONS: readonly MetricDefinition[] = [
     quantity: "half_square",
     unit: "nats",
     says: "Half the mean squared log-ratio to the policy that scored the batch.",
-    zero: "With one update a batch it is 0 by construction.",
+    zero: "With one update per batch it is 0 by construction.",
   },
   {
     metric: "clip_fraction",
@@ -60,7 +60,7 @@ const DEFINITIONS: readonly MetricDefinition[] = [
     ...OF_MINIBATCHES,
     unit: "share",
     says: "Share of tokens whose clipped loss is the larger one.",
-    zero: "With one update a batch it is 0 by construction.",
+    zero: "With one update per batch it is 0 by construction.",
   },
   {
     metric: "loss",

@@ -225,7 +225,7 @@ export const FAULTY_SHAPES: Readonly<Record<string, FaultyKind>> = {
     id: "metrics_contradict",
     class: "suspect",
   },
-  "the clip acts with one update a batch": {
+  "the clip acts with one update per batch": {
     change: each((row, _, random) => row.clip = 0.03 + 0.003 * random()),
     writers: ["trl", "verl"],
     flags: { updatesPerBatch: 1 },
@@ -240,7 +240,7 @@ export const FAULTY_SHAPES: Readonly<Record<string, FaultyKind>> = {
     id: "ratio_always_one",
     class: "suspect",
   },
-  "one update a batch": {
+  "one update per batch": {
     change: () => {},
     writers: ["trl", "verl"],
     flags: { updatesPerBatch: 1 },

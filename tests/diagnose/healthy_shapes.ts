@@ -22,7 +22,7 @@ export const HEALTHY_SHAPES: Readonly<Record<string, HealthyKind>> = {
   long: { shape: { steps: 3000, schedule: "cosine" } },
   "wandering tasks": { shape: { steps: 300, wander: 0.5 } },
   "three decimals": { shape: { steps: 100, decimals: 3, updates: 4 } },
-  "several updates a batch": {
+  "several updates per batch": {
     shape: { steps: 100, updates: 4 },
     view: { settings: { updatesPerBatch: 4 } },
   },

@@ -85,11 +85,12 @@ export function compareWith({ view }: Context, healthy: Context): Finding[] {
       step,
       value: level,
       bound: level > high ? high : low,
-      boundFrom: `the range of ${healthy.view.log.source.path}, one width wider on both sides`,
+      boundFrom:
+        `the range of ${healthy.view.log.source.path}, widened by its own width on both sides`,
       sentence: `${curve.key} ends at ${say(level)}; the healthy run stays between ${
         say(low)
-      } and ${say(high)}, with room.`,
-      alternatives: ["other settings, data or another model than the healthy run's"],
+      } and ${say(high)}, margin included.`,
+      alternatives: ["settings, data or a model other than the healthy run's"],
     }),
   );
 }

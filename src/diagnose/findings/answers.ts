@@ -50,7 +50,7 @@ function cutAnswers(context: Context, truncated: Curve): readonly Finding[] {
     value: share,
     bound: isMost ? MOSTLY_CUT : OFTEN_CUT,
     boundFrom: isMost
-      ? "above one half most rewards judge answers that were not finished"
+      ? "above one half, most rewards judge unfinished answers"
       : "a tenth of the answers",
     sentence: `${percent(share)} of the answers ${what} in ${
       stepsText(end.step, end.lastStep)
@@ -60,14 +60,13 @@ function cutAnswers(context: Context, truncated: Curve): readonly Finding[] {
         ? ["the model ends its answers with a token that the trainer does not count as an end"]
         : []),
       ...(noEnd ? ["a stop string or a tool call ends the answers"] : []),
-      "the policy repeats itself and never ends",
+      "the policy repeats itself and never stops",
     ],
     next: short
       ? "Print the last token of a few answers and compare it with the tokenizer's eos and pad tokens."
       : `Raise ${
         context.knob("maxLength", "the limit on a completion")
-      }, or teach shorter answers; ` +
-        "then read three cut answers: what they lack decides.",
+      }, or train for shorter answers; read three of the truncated ones to see which.`,
   }];
 }
 
@@ -133,7 +132,7 @@ function lengthTrend(context: Context, length: Curve): readonly Finding[] {
       class: "note",
       sentence:
         `Completions ${grows ? "grow" : "shrink"} ${moved} with the reward at ${rewardMoved}: ` +
-        "a change of style that does it no harm that shows.",
+        "a change of style that does no visible harm.",
       next: "Read a few answers of the first and the last steps side by side.",
     }];
   }
@@ -151,14 +150,14 @@ function lengthTrend(context: Context, length: Curve): readonly Finding[] {
       ]
       : [
         "a length penalty that outweighs the task's reward",
-        "the policy has found a short answer that is paid as well as its long ones were",
+        "the policy has found a short answer that earns as much as its long ones did",
         "easier prompts in the later part of the data",
       ],
     next: grows
       ? `Compare the lengths of rewarded and unrewarded answers, and look at ${
         context.knob("lossAggregation", "how the loss is averaged over tokens")
       }.`
-      : "Read a few answers of the last steps, and weigh a length penalty against the task's reward.",
+      : "Read a few answers of the last steps, and check the weight of any length penalty against the task's reward.",
   }];
 }
 

@@ -27,7 +27,7 @@ function contradiction(
     bound,
     boundFrom,
     sentence,
-    alternatives: ["the key has another meaning in this version than its name says"],
+    alternatives: ["in this version the key means something other than its name says"],
     next,
   };
 }
@@ -66,7 +66,7 @@ function impossibleShares(context: Context): readonly Finding[] {
       sentence: `${curve.key} is ${say(curve.values[index])} at step ${
         say(curve.steps[index])
       }, but a share lies between 0 and 1: it counts or sums something, and is not used here.`,
-      next: "Read it as a count or as per cent.",
+      next: "Read it as a count or a percentage.",
     })];
   });
 }
@@ -98,10 +98,10 @@ function impossibleSizes(context: Context): readonly Finding[] {
         found.push(contradiction(curve, {
           index,
           bound: 0,
-          boundFrom: "it cannot be negative by its definition",
+          boundFrom: "by definition it cannot be negative",
           sentence: `${curve.key} is ${say(curve.values[index])} at step ${
             say(curve.steps[index])
-          }: it cannot be negative, so that it is not what its name says.`,
+          }: it cannot be negative, so it is not what its name says.`,
           next: "Look up how it is computed before you rely on it.",
         }));
       }
@@ -115,7 +115,7 @@ function impossibleSizes(context: Context): readonly Finding[] {
           boundFrom: "the logarithm of a million tokens",
           sentence: `${curve.key} is ${say(curve.values[wide])} at step ${
             say(curve.steps[wide])
-          }, more than a token of any vocabulary can have: it is a sum over tokens or micro-batches, and no mean.`,
+          }, more than a token of any vocabulary can have: it is a sum over tokens or micro-batches, not a mean.`,
           next: "Divide it by what it is summed over; the training itself need not be wrong.",
         }));
       }
@@ -141,7 +141,7 @@ function meanAboveMax(_context: Context, length: Curve, longest: Curve): readonl
       say(length.steps[index])
     }, and ${longest.key} only ${
       say(max)
-    }: a mean above the maximum, so that they do not measure the same answers.`,
+    }: a mean above the maximum, so the two do not measure the same answers.`,
     next: "Do not compare the two; the training itself need not be wrong.",
   })];
 }
@@ -162,7 +162,7 @@ function flatButSpread(context: Context, spread: Curve): readonly Finding[] {
   return [contradiction(spread, {
     index,
     bound: 0,
-    boundFrom: "a group of equal rewards has a spread of 0, and any other has not",
+    boundFrom: "a group of equal rewards has a spread of 0, and no other group has",
     sentence: `${flatness.curve.key} is ${say(share)} at step ${
       say(spread.steps[index])
     } while ${spread.key} is ${
@@ -203,11 +203,9 @@ function scaledTwins(context: Context): readonly Finding[] {
         value: other.values[0],
         bound: first.values[0],
         boundFrom: `${first.key} of the same row`,
-        sentence:
-          `${other.key} is steadily ${say(factor)} times as ${
-            ratio > 1 ? "large" : "small"
-          } as ${first.key}, ` +
-          "which measures the same: one of them is scaled in logging (by micro-batches or ranks), and the training need not be wrong.",
+        sentence: `${other.key} is steadily ${say(factor)} times as ${
+          ratio > 1 ? "large" : "small"
+        } as ${first.key}, which measures the same thing: one of them is scaled in logging (by micro-batches or ranks), and the training need not be wrong.`,
         next: "Compare the factor with the number of micro-batches of a step.",
       }];
     });

@@ -48,7 +48,7 @@ function entropyTrend(context: Context, entropy: Curve): readonly Finding[] {
         id: "entropy_collapse",
         class: "holds",
         sentence:
-          `${fell} while the reward rises (${rewardMoved}): the policy has learnt what to do, which is not a collapse.`,
+          `${fell} while the reward rises (${rewardMoved}): the policy has learned what to do, which is not a collapse.`,
       }];
     }
     if (came === "unknown" || (came === "unclear" && !isDulled(context, change))) {
@@ -59,7 +59,7 @@ function entropyTrend(context: Context, entropy: Curve): readonly Finding[] {
         class: "note",
         sentence: `${fell}, and the reward ${
           reward ? `is too noisy to tell (${rewardMoved})` : "is not in the log"
-        }: nothing says yet whether the policy has learnt or collapsed.`,
+        }: nothing shows whether the policy has learned or collapsed.`,
       }];
     }
     const flatness = flatnessOf(context);
@@ -76,7 +76,7 @@ function entropyTrend(context: Context, entropy: Curve): readonly Finding[] {
       alternatives: [
         "the policy had solved these tasks before the run began",
         "an entropy bonus with the wrong sign",
-        "a sampler that draws colder than the trainer computes",
+        "a sampler that draws at a lower temperature than the trainer scores at",
         "a learning rate that is too high",
       ],
       next: `Go back to a checkpoint before the fall; check ${
@@ -96,7 +96,7 @@ function entropyTrend(context: Context, entropy: Curve): readonly Finding[] {
       boundFrom: "three times the run's own first fifth",
       sentence: `${entropy.key} rises from ${say(head)} to ${
         say(tail)
-      } with the reward at ${rewardMoved}${isBad ? ": the policy dissolves into noise" : ""}.`,
+      } with the reward at ${rewardMoved}${isBad ? ": the policy degenerates into noise" : ""}.`,
       ...(isBad
         ? {
           alternatives: [

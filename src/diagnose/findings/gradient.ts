@@ -88,7 +88,7 @@ function zeroGradient(context: Context, gradient: Curve): readonly Finding[] {
     alternatives: [
       "all tokens are masked out: cut answers that are left out, or a mask that misses the completion",
       "the gradient does not reach the trained weights (frozen or detached adapter)",
-      "the norm is logged where gradients are already cleared",
+      "the norm is logged after the gradients are cleared",
     ],
     next:
       "Count the tokens that enter the loss in one batch, then the parameters that have a gradient.",
@@ -127,8 +127,8 @@ function gradientWithoutSignal(context: Context, gradient: Curve): readonly Find
       say(middle(inner))
     } in ${range} although all groups have equal rewards${
       isKnown ? " and no KL penalty is on" : ""
-    }: something else than the advantages trains.${
-      isKnown ? "" : " With a KL penalty or an entropy bonus this is right."
+    }: something other than the advantages trains the policy.${
+      isKnown ? "" : " With a KL penalty or an entropy bonus this is expected."
     }`,
     alternatives: [
       "an entropy bonus, or another auxiliary loss",
@@ -198,7 +198,7 @@ function spikes(context: Context, gradient: Curve): readonly Finding[] {
           ? `, and the reward stays down afterwards: ${say(harm.before)} before, ${
             say(harm.after)
           } after`
-          : "; the reward takes no lasting harm"
+          : "; the reward suffers no lasting harm"
       }.`,
       ...(harm
         ? {
@@ -219,8 +219,8 @@ function spikes(context: Context, gradient: Curve): readonly Finding[] {
       say(worst.around)
     } around it${
       found.length === 1
-        ? ": a lone spike, and no fault"
-        : `, the highest of ${found.length} spikes: single batches, and by themselves no fault`
+        ? ": a lone spike, not a fault"
+        : `, the highest of ${found.length} spikes: single batches, which alone are not a fault`
     }.`,
   }];
 }
@@ -245,7 +245,7 @@ function zeroLearningRate(context: Context, rate: Curve): readonly Finding[] {
       }): nothing is trained.`,
       alternatives: [
         ...(isMoving
-          ? ["the key shows another parameter group: other metrics move, so that something trains"]
+          ? ["the key shows another parameter group: other metrics move, so something is trained"]
           : []),
         `a warm-up (${context.knob("warmup", "warm-up steps")}) that is longer than the run`,
       ],
@@ -264,9 +264,9 @@ function zeroLearningRate(context: Context, rate: Curve): readonly Finding[] {
     boundFrom: "a learning rate of 0 changes no weight",
     sentence: `${rate.key} is 0 from step ${
       say(steps[first])
-    } to the end (${rows} rows): the schedule has ended before the run.`,
-    alternatives: ["the run was prolonged, and the schedule kept its old number of steps"],
-    next: `Give the schedule as many steps as the run makes (${
+    } to the end (${rows} rows): the schedule ended before the run did.`,
+    alternatives: ["the run was extended, and the schedule kept its old number of steps"],
+    next: `Give the schedule as many steps as the run takes (${
       context.knob("plannedSteps", "the planned steps")
     }), or stop at step ${say(steps[first])}.`,
   }];
@@ -291,7 +291,7 @@ function zeroLoss(context: Context, loss: Curve): readonly Finding[] {
     value: middle(values),
     sentence: `${loss.key} stays at about 0, as it ${
       updates === 1 ? "must" : "does"
-    } with one update a batch (${name}): advantages sum to 0 before the first update${
+    } with one update per batch (${name}): advantages sum to 0 before the first update${
       coefficient ? ", and what is left is the KL penalty" : ""
     }. It says nothing about progress; the reward does.`,
   }];

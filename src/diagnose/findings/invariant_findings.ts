@@ -21,7 +21,7 @@ const SAYS = {
 
 /** What is said where a file of an earlier version gives no reason. */
 const WITHOUT_REASON = {
-  "not-applicable": "the setting has none of what it compares",
+  "not-applicable": "the setting has nothing for it to compare",
   "not-checkable": "the record lacks what it needs",
 } as const;
 

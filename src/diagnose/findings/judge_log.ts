@@ -91,7 +91,8 @@ function withoutRepeats(findings: readonly Finding[]): Finding[] {
 
 const KINDS = {
   sft: "trains on given answers (supervised fine-tuning)",
-  preference: "trains on given pairs or ratings of answers (DPO and its kin, or a reward model)",
+  preference:
+    "trains on given pairs or ratings of answers (DPO and its relatives, or a reward model)",
 } as const;
 
 /**

@@ -47,18 +47,18 @@ function referenceIsNotStart(context: Context, kl: Curve): readonly Finding[] {
     value: first,
     bound,
     boundFrom: isFirstStep
-      ? "before the first update policy and reference are the same model, up to rounding"
-      : `the first row is a mean over ${interval} steps, which begin at 0`,
+      ? "before the first update, policy and reference are the same model, up to rounding"
+      : `the first row is a mean over ${interval} steps, which start at 0`,
     sentence: `${kl.key} is ${say(first)} already in the first row (step ${
       say(steps[0])
-    }), where it should be about 0: the run starts from another model than the one that it is held to.`,
+    }), where it should be about 0: the run starts from a different model than its reference.`,
     alternatives: [
-      "training goes on from an adapter or a checkpoint, and the reference is the base model",
+      "training continues from an adapter or a checkpoint, while the reference is the base model",
       "policy and reference see different prompts (chat template), or compute in different precision",
       "the log begins after a restart",
     ],
     next:
-      "Load the start as the reference too (merge the adapter first), or log the divergence of both on one batch before the first update.",
+      "Load the starting weights as the reference too (merge the adapter first), or log the divergence between the two on one batch before the first update.",
   }];
 }
 
@@ -85,7 +85,7 @@ function klRunaway(context: Context, kl: Curve): readonly Finding[] {
     bound: Math.max(ANOTHER_MODEL, TIMES_OWN_PAST * past),
     boundFrom: TIMES_OWN_PAST * past > ANOTHER_MODEL
       ? "ten times its median in the run's own first half"
-      : "1 nat per token: every token e times as likely, or as unlikely, as in the reference",
+      : "1 nat per token: every token e times more or less likely than under the reference",
     sentence: `${kl.key} runs away: ${say(past)} in the first half, ${say(end)} in ${
       stepsText(steps[values.length - width], steps[values.length - 1])
     }; it passes the bound at step ${say(from)}.`,
@@ -126,7 +126,7 @@ function zeroKl(context: Context, kl: Curve): readonly Finding[] {
       ...common,
       id: "zero_kl_expected",
       class: "expected",
-      sentence: `${always}: ${name} is 0, so that no reference is compared with.`,
+      sentence: `${always}: ${name} is 0, so there is no reference to compare with.`,
     }];
   }
   if (!isExact(context, kl)) {
@@ -135,7 +135,7 @@ function zeroKl(context: Context, kl: Curve): readonly Finding[] {
       id: "kl_exactly_zero",
       class: "not-checkable",
       sentence: `${always}, but the log is rounded: a small divergence looks the same.`,
-      next: "Look at it in a tracker, or print it with all its digits.",
+      next: "Look at it in a tracker, or print it in full precision.",
     }];
   }
   const moved = movementOf(context);
@@ -186,9 +186,9 @@ function absentKl(context: Context): readonly Finding[] {
     id: "zero_kl_expected",
     class: "expected",
     metric: "kl_reference",
-    sentence: `There is no divergence from a reference in the log, as is right where ${
+    sentence: `The log has no divergence from a reference, which is right where ${
       context.knob("klCoef", "the KL coefficient")
-    } is 0 or the penalty is off: then none is computed.`,
+    } is 0 or the penalty is off: none is computed then.`,
   }];
 }
 

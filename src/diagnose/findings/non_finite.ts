@@ -108,7 +108,7 @@ function nonFinite(context: Context): readonly Finding[] {
         followers === ""
           ? ""
           : `; then ${followers}${later.length > 3 ? ` and ${later.length - 3} more` : ""}`
-      }: what follows is not a policy any more.`,
+      }: what follows is no longer a policy.`,
       alternatives: [
         ...(origin.nan ? [origin.nan] : []),
         "log-probs of tokens that the sampler's mask had excluded (−∞ minus −∞)",
@@ -196,7 +196,7 @@ function vanished(context: Context, rate: Curve): readonly Finding[] {
     step,
     value: null,
     boundFrom: `${context.view.producer.title} leaves out what is not finite`,
-    sentence: `${curve.key} stops to come at step ${
+    sentence: `${curve.key} stops appearing at step ${
       say(step)
     } while ${rate.key} goes on for ${count} rows${
       others.length === 0 ? "" : `, and so do ${others.map((one) => one.curve.key).join(", ")}`

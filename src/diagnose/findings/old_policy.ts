@@ -1,4 +1,4 @@
-/** Rules about π against π_old: what is 0 by construction with one update a batch, and what may not be with several. */
+/** Rules about π against π_old: what is 0 by construction with one update per batch, and what may not be with several. */
 import { sentence, setting } from "../../core/mention.ts";
 import type { Finding } from "../finding.ts";
 import type { Quantity } from "../../producers/definition.ts";
@@ -42,7 +42,7 @@ function trivialRatios(context: Context): readonly Finding[] {
       id: "zero_clip_expected",
       class: "expected",
       sentence:
-        `${rows}, as it must be: with one update a batch (${name}) the policy is still the one that sampled.`,
+        `${rows}, as it must be: with one update per batch (${name}), the policy is still the one that sampled.`,
     }];
   }
   if (updates === undefined) {
@@ -51,7 +51,7 @@ function trivialRatios(context: Context): readonly Finding[] {
       id: "zero_clip_expected",
       class: "expected",
       sentence: `${rows}: by construction where each batch is used for one update (${name}). ` +
-        "With more it would be suspect: old log-probs that are computed afresh for each.",
+        "With more it would be suspect: old log-probs that are recomputed for each.",
       next: sentence`Where each batch is used more than once, say so with ${
         setting("updatesPerBatch")
       }.`,
@@ -70,13 +70,12 @@ function trivialRatios(context: Context): readonly Finding[] {
     boundFrom:
       `from the second of ${updates} updates on a batch the policy differs from the one that sampled`,
     sentence:
-      `${rows} with ${updates} updates a batch: the old log-probs follow the policy, and the clip never acts.`,
+      `${rows} with ${updates} updates per batch: the old log-probs follow the policy, and the clip never acts.`,
     alternatives: [
-      "steps too small to reach the clip: then the divergence is small and not 0",
+      "steps too small to reach the clip: the divergence is then small, but not 0",
       ...(exact ? [] : ["a small value rounded to 0 in this log"]),
     ],
-    next:
-      "Compute the old log-probs once for each batch, before its first update, and keep them without a gradient.",
+    next: "Compute the old log-probs once per batch, before its first update, and detach them.",
   }];
 }
 
@@ -119,7 +118,7 @@ function ratioAtStart(context: Context): readonly Finding[] {
   if (!worst) return [];
   const { curve, bound, perfect } = worst;
   const isKnown = updates === 1;
-  // Without the setting, several updates a batch explain it: only a mean ratio far off is worth a line.
+  // Without the setting, several updates per batch explain it: only a mean ratio far off is worth a line.
   if (!isKnown && !(curve.series.definition.metric === "ratio" && worst.distance > 5 * bound)) {
     return [];
   }
@@ -133,14 +132,14 @@ function ratioAtStart(context: Context): readonly Finding[] {
     bound: perfect + bound,
     boundFrom: "the policy is the one that sampled, up to rounding, until the first update",
     sentence: `${curve.key} is ${say(value)} in the first row${
-      isKnown ? " with one update a batch" : ""
-    }, where policy and old policy have the same weights: their log-probs are not computed alike.${
-      isKnown ? "" : " With several updates a batch a smaller difference would be right."
+      isKnown ? " with one update per batch" : ""
+    }, where policy and old policy have the same weights: their log-probs are not computed the same way.${
+      isKnown ? "" : " With several updates per batch, a smaller difference would be right."
     }`,
     alternatives: [
-      "the sampler's log-probs stand in for the old ones, at another temperature or precision",
-      "dropout, or another mask, in one of the two passes",
-      "gradient accumulation that does not divide a batch of rollouts",
+      "the sampler's log-probs stand in for the old ones, at a different temperature or precision",
+      "dropout, or a different mask, in one of the two passes",
+      "gradient accumulation steps that do not divide a batch of rollouts",
     ],
     next: "Compute both log-probs of one batch before any update and compare them token by token.",
   }];

@@ -37,7 +37,7 @@ function constantComponents(context: Context): readonly Finding[] {
       boundFrom: "the same value in every row",
       sentence: `${key} is ${say(values[0])} in all ${say(values.length)} rows: it ${
         never ? "never pays" : "pays every answer alike"
-      }, so that it adds nothing to learn from.`,
+      }, and so adds nothing to learn from.`,
       alternatives: never
         ? [
           "its pattern is stricter than what the prompt asks for",
@@ -46,7 +46,7 @@ function constantComponents(context: Context): readonly Finding[] {
         : ["every answer earns it already"],
       next: never
         ? "Score one answer that should earn it by hand."
-        : "Leave it out, or make it ask for more.",
+        : "Leave it out, or make it harder to earn.",
     }];
   });
 }
@@ -80,7 +80,7 @@ function divergingComponents(context: Context, reward: Curve): readonly Finding[
       boundFrom: "half of what it paid in the run's own first fifth",
       sentence: `${curve.key} falls from ${say(head)} to ${say(tail)} while the reward rises from ${
         say(total.head)
-      } to ${say(total.tail)}, carried by ${rising.curve.key}: the total is bought with it.`,
+      } to ${say(total.tail)}, carried by ${rising.curve.key}: the total rises at its expense.`,
       alternatives: [
         "harder prompts in the later part of the data",
         "a component that is meant to fade",
@@ -150,11 +150,12 @@ function fallOf(
       say(total.tail)
     }: what is trained is no longer what is wanted.`,
     alternatives: [
-      "the reward is exploited: answers that it pays and that do not solve the task",
-      "training tasks are learnt by heart",
-      "the evaluation uses another prompt, limit of length or temperature",
+      "reward hacking: answers that earn reward without solving the task",
+      "the training tasks are memorized",
+      "the evaluation uses a different prompt, length limit or temperature",
     ],
-    next: "Read ten well-paid training answers, and take the checkpoint with the best evaluation.",
+    next:
+      "Read ten training answers with a high reward, and take the checkpoint with the best evaluation.",
   }];
 }
 
@@ -232,12 +233,12 @@ function bestThenWorse(context: Context, whole: Curve): readonly Finding[] {
     }, means of ${width} rows`,
     sentence: `${reward.key} was best around step ${say(bestStep)} (${say(best)}) and is ${
       say(last)
-    } in ${stepsText(lastFrom, steps[steps.length - 1])}; it had begun at ${say(first)}.`,
+    } in ${stepsText(lastFrom, steps[steps.length - 1])}; it began at ${say(first)}.`,
     alternatives: [
       "the updates became too large: look at the KL, the gradient and the sampler's gap before that step",
-      "harder prompts, or another mix of data, after it",
+      "harder prompts, or a different mix of data, after it",
     ],
-    next: `Take the checkpoint of about step ${say(bestStep)}; from there, ${
+    next: `Take the checkpoint from around step ${say(bestStep)}; from there, ${
       context.knob("learningRate", "the learning rate")
     } at half.`,
   }];

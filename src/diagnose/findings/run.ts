@@ -87,8 +87,8 @@ function seamFinding(context: Context, { lastStep, nextStep, row }: Seam): Findi
     ...(first ? about(first.curve) : {}),
     step: nextStep,
     ...(first ? { value: first.value } : {}),
-    ...(first ? { boundFrom: "a resumed run goes on where it stood" } : {}),
-    sentence: `The run was restarted: after step ${say(lastStep)} the log goes on at step ${
+    ...(first ? { boundFrom: "a resumed run continues where it stopped" } : {}),
+    sentence: `The run was restarted: after step ${say(lastStep)} the log continues at step ${
       say(nextStep)
     } (${again})${first ? `, and ${jumps.map(({ text }) => text).join(" and ")} there` : ""}.`,
     ...(first
@@ -131,17 +131,16 @@ function pastErased(context: Context): readonly Finding[] {
   const where = isCounted
     ? `in the middle of a run (epoch ${
       say(context.curve("epoch")?.values[0] ?? NaN)
-    }; its rows tell no steps and are counted)`
+    }; its rows state no step and are counted instead)`
     : `at step ${say(first)}`;
   return [{
     id: "past_erased",
     class: "note",
     step: first,
     sentence:
-      `The log begins ${where}: what came before is not in it, so that nothing here is compared with the start.`,
-    alternatives: ["the file was opened afresh by a restart", "an export without its first part"],
-    next:
-      "Keep one file a start, or append to it; hand over the earlier part as well, if you have it.",
+      `The log begins ${where}: what came before is not in it, so nothing here is compared with the start.`,
+    alternatives: ["a restart overwrote the file", "an export without its first part"],
+    next: "Keep one file per start, or append to it; give the earlier part as well if you have it.",
   }];
 }
 
@@ -167,7 +166,7 @@ function endedEarly(context: Context): readonly Finding[] {
     sentence: `The log ends at step ${say(last)} of ${
       say(planned)
     }: the run is still going, was stopped, or has crashed.`,
-    next: "Look at the end of its console output if it should be finished.",
+    next: "If it should have finished, look at the end of its console output.",
   }];
 }
 
@@ -184,8 +183,8 @@ function tooLittle(context: Context): readonly Finding[] {
       `There ${
         count === 1 ? "is 1 row" : `are ${count} rows`
       } to judge, too few to tell a trend from noise: ` +
-      "trends are not looked at.",
-    next: `Hand over more of the log: from ${LEAST_FOR_TREND} rows on trends are looked at.`,
+      "trends are not judged.",
+    next: `Give more of the log: trends are judged from ${LEAST_FOR_TREND} rows on.`,
   }];
 }
 
@@ -207,12 +206,12 @@ function rolloutsFail(_context: Context, errors: Curve): readonly Finding[] {
     boundFrom: isMost ? "half of the rollouts" : floor?.from ?? "one in twenty rollouts",
     sentence: `${
       percent(share)
-    } of the rollouts fail for another reason than the policy (${errors.key}, ${
+    } of the rollouts fail for a reason other than the policy (${errors.key}, ${
       stepsText(end.step, end.lastStep)
-    }); whatever reward they are given is not the policy's.`,
+    }); whatever reward they get says nothing about the policy.`,
     alternatives: ["time limits, crashes of the environment, or aborted requests"],
     next:
-      "Group the errors by kind, and leave failed rollouts out of the groups instead of paying them 0.",
+      "Group the errors by kind, and leave failed rollouts out of the groups instead of giving them a reward of 0.",
   }];
 }
 

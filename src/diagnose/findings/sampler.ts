@@ -12,7 +12,7 @@ const F32_NATS = 1e-4;
 function noiseOf(context: Context, { series: { definition } }: Curve): Floor | undefined {
   const sampler = context.setting("sampler");
   const { quantity } = definition;
-  // What fp8 may differ by depends on what is quantized how.
+  // What fp8 may differ by depends on what is quantized and how.
   if (sampler === "fp8") return undefined;
   const floor = floorOf(definition);
   if (sampler !== "f32" || !floor) return floor;
@@ -37,9 +37,9 @@ function nextStep(context: Context): string {
 }
 
 const ALTERNATIVES = [
-  "another temperature, top-p or top-k in the sampler than in the trainer",
-  "the sampler holds older weights than the trainer (also on purpose, where rollouts are asynchronous)",
-  "text that was tokenized again, or a shifted mask, so that other tokens are compared",
+  "a temperature, top-p or top-k that differs between sampler and trainer",
+  "the sampler holds older weights than the trainer (on purpose, where rollouts are asynchronous)",
+  "re-tokenized text, or a shifted mask, so that different tokens are compared",
   "a quantized or otherwise less exact sampler",
 ];
 

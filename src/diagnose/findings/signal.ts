@@ -126,15 +126,15 @@ function flatGroups(context: Context): readonly Finding[] {
       }: there is nothing to learn from.`,
       alternatives: [
         "the tasks are too hard for this policy, or solved already",
-        "the reward function answers the same for everything, for example after a parse error",
-        "the policy has collapsed to one answer a prompt",
+        "the reward function returns the same value for everything, for example after a parse error",
+        "the policy has collapsed to one answer per prompt",
       ],
       next: byHand,
     }];
   }
   if (mean < WORTH_A_LINE || nothingLeft(context).length > 0) return [];
   const small = groupSize !== undefined && groupSize <= 4
-    ? ` Groups of ${groupSize} are flat often by chance alone.`
+    ? ` Groups of ${groupSize} are often flat by chance alone.`
     : "";
   return [{
     id: "flat_groups",
@@ -143,15 +143,15 @@ function flatGroups(context: Context): readonly Finding[] {
     step: curve.steps[count - 1],
     value: mean,
     bound: WORTH_A_LINE,
-    boundFrom: "three tenths of the samples bought for nothing",
+    boundFrom: "three tenths of the samples wasted",
     sentence: `${counted}: ${
       late >= ALL_BUT_FEW
         ? "there is nothing to learn from"
         : "their samples cost time and teach nothing"
-    }.${small}${context.isLearning ? " The run learns all the same." : ""}`,
+    }.${small}${context.isLearning ? " The run learns anyway." : ""}`,
     next: late >= ALL_BUT_FEW && !isAtTop(context)
       ? byHand
-      : `Drop prompts that are always solved or never, or raise ${size}${
+      : `Drop prompts that are always or never solved, or raise ${size}${
         context.view.producer?.knobs.dynamicSampling
           ? `, or turn on ${context.view.producer.knobs.dynamicSampling}`
           : ""
@@ -181,15 +181,15 @@ function nothingLeft(context: Context): readonly Finding[] {
     bound: flatness ? 0.9 : top,
     boundFrom: flatness
       ? "nine of ten groups flat at the top of the reward"
-      : "the run's own top, in nearly every row",
+      : "the run's own best, in nearly every row",
     sentence: `The tasks are solved from step ${say(from.step)} on (reward ${
       say(middle(lastQuarter(reward).values))
     }${
       flatness ? ", nearly all groups flat" : ", the same in nearly every row"
     }): the rest, up to step ${say(planned ?? lastStep)}, teaches nothing.`,
-    next: `Stop there, keep the checkpoint of about step ${
+    next: `Stop there, keep the checkpoint from around step ${
       say(from.step)
-    }, and go on with harder tasks.`,
+    }, and continue with harder tasks.`,
   }];
 }
 
@@ -211,9 +211,9 @@ function constantReward(context: Context, reward: Curve): readonly Finding[] {
     boundFrom: "a mean over samples is the same in every row only if the samples are",
     sentence: `The reward is exactly ${say(values[0])} in all ${
       say(values.length)
-    } rows: no answer is paid differently from another, and there is nothing to learn from.`,
+    } rows: every answer earns the same, and there is nothing to learn from.`,
     alternatives: [
-      "training by distillation, where the signal is not a reward",
+      "distillation, where the signal is not the reward",
       "the reward function fails on every answer, for example on a format that it does not parse",
       "no task is ever solved",
     ],

@@ -73,7 +73,7 @@ function duplicates({ summaries }: GroupContext): Finding[] {
       class: rare.length === 0 ? "not-checkable" : "holds",
       sentence: rare.length === 0
         ? "Not checked: whether samples are copies of each other. All answers are likely enough to be drawn twice, or have no log-probs."
-        : "No more answers came twice than independent draws explain.",
+        : "No more answers occur twice than independent draws explain.",
     }];
   }
   const extra = unlikely.reduce((sum, copies) => sum + copies.length - 1, 0);
@@ -101,7 +101,7 @@ function duplicates({ summaries }: GroupContext): Finding[] {
       id: DUPLICATE,
       class: "note",
       value: extra,
-      sentence: `${count} are copies: nearly every sequence of the step stands there ${
+      sentence: `${count} are copies: nearly every sequence of the step is there ${
         countOf(first.length, "time")
       }, as where a batch is used for several updates.`,
       ...shows,
@@ -116,7 +116,7 @@ function duplicates({ summaries }: GroupContext): Finding[] {
     sentence: `${count} ${
       extra === 1 ? "is the copy" : "are copies"
     } of others of the same group and step, though drawing the same twice is next to impossible${
-      acrossRanks ? "; they stand on several ranks" : ""
+      acrossRanks ? "; they are on several ranks" : ""
     }.`,
     alternatives: acrossRanks
       ? [
@@ -171,7 +171,7 @@ function scoredElsewhere({ groups }: GroupContext): Finding[] {
       class: "holds",
       sentence: `${countOf(equal.length, "answer")} that came more than once ${
         equal.length === 1 ? "was" : "were"
-      } paid alike.`,
+      } rewarded alike.`,
     }];
   }
   const { low, high } = first;
@@ -182,14 +182,14 @@ function scoredElsewhere({ groups }: GroupContext): Finding[] {
     value: low.reward,
     bound: high.reward,
     boundFrom: `the same answer in ${high.first.place.file}, row ${high.first.place.row}`,
-    sentence: `Equal prompts with equal answers are paid differently: ${say(low.reward)} and ${
+    sentence: `Equal answers to equal prompts get different rewards: ${say(low.reward)} and ${
       say(high.reward)
-    } for the same tokens, and so for ${found.length} of ${
+    } for the same tokens; this holds for ${found.length} of ${
       countOf(equal.length, "answer")
-    } that came more than once.`,
+    } that occur more than once.`,
     alternatives: [
-      "a judge that draws its verdict, or a reward that depends on time, step or the other samples",
-      "rewards that were handed to other samples than those that earned them",
+      "a judge that samples its verdict, or a reward that depends on time, step or the other samples",
+      "rewards that went to samples other than those that earned them",
     ],
     next: "Score one answer twice, and follow a reward from where it is computed to its sample.",
     ...shownBy(shown(low.first)),
@@ -202,7 +202,7 @@ function errorsPaid({ summaries }: GroupContext): Finding[] {
     return [
       notCheckable(
         ERRORS,
-        "whether failures of the environment are paid as failures of the policy",
+        "whether failures of the environment count as failures of the policy",
         "stop reason",
       ),
     ];
@@ -215,7 +215,7 @@ function errorsPaid({ summaries }: GroupContext): Finding[] {
     return [{
       id: ERRORS,
       class: "holds",
-      sentence: "No sample that ended in an error was paid 0 and trained.",
+      sentence: "No sample that ended in an error was given a reward of 0 and trained on.",
     }];
   }
   return [{
@@ -227,10 +227,10 @@ function errorsPaid({ summaries }: GroupContext): Finding[] {
     boundFrom: "an error of the environment is not the policy's",
     sentence: `${errors.length} of ${countOf(told.length, "sample")} ended in an error (${
       [...new Set(errors.map(({ stopText }) => stopText ?? "error"))].sort().slice(0, 3).join(", ")
-    }), were paid 0 and trained: the policy is blamed for what the infrastructure did.`,
+    }), got a reward of 0 and were trained on: the policy is blamed for what the infrastructure did.`,
     alternatives: ["errors that the policy itself brings about, such as a timeout of its own code"],
     next:
-      "Leave samples with errors out of the batch and of their group's baseline, or draw them again.",
+      "Leave samples with errors out of the batch and of their group's baseline, or sample them again.",
     ...shownBy(greatest(errors.map(shown))),
   }];
 }
@@ -254,7 +254,7 @@ function lengthBySign({ summaries }: GroupContext): Finding[] {
       id: LENGTH,
       class: "not-checkable",
       sentence:
-        `Not checked: whether length goes with the advantage's sign. ${good.count} samples above and ${bad.count} below 0 do not tell.`,
+        `Not checked: whether length depends on the advantage's sign. ${good.count} samples above and ${bad.count} below 0are too few to tell.`,
     }];
   }
   const sure = Math.abs(bad.mean - good.mean) > SURE * Math.hypot(good.error, bad.error);
@@ -264,7 +264,7 @@ function lengthBySign({ summaries }: GroupContext): Finding[] {
       id: LENGTH,
       class: "holds",
       value: factor,
-      sentence: `Samples with advantages above and below 0 are of one length, ${
+      sentence: `Samples with advantages above and below 0 are equally long, ${
         say(good.mean)
       } and ${say(bad.mean)} trained tokens.`,
     }];
@@ -279,10 +279,10 @@ function lengthBySign({ summaries }: GroupContext): Finding[] {
       say(bad.mean)
     } trained tokens on average, those above 0 ${
       say(good.mean)
-    }: a loss that is a mean over each sequence first pushes a token of the former ${
+    }: a loss that is a mean over each sequence first pushes each token of the former ${
       say(factor)
     } times less${factor > 1 ? ", and long failures are unlearned slowest" : ""}.`,
-    next: "Average over tokens, or divide by a constant, where length must not decide.",
+    next: "Average over tokens, or divide by a constant, where length must not matter.",
   }];
 }
 

@@ -136,7 +136,7 @@ function overBatch({ groups }: Batch, line: Line): Finding {
       class: "suspect",
       sentence: `Two groups share one baseline, ${base}: ${exampleOf(groups[0])}.`,
       alternatives: ["a baseline over the whole batch by design"],
-      next: "Give the groups names that differ, also across environments and ranks.",
+      next: "Give the groups different names, also across environments and ranks.",
     };
   }
   if (isMean && isRagged && isPlain) {
@@ -167,7 +167,7 @@ function overBatch({ groups }: Batch, line: Line): Finding {
     class: "expected",
     sentence: `Advantages are not centred in each group: the baseline is ${
       say(line.baseline)
-    }, ${whose}, as of trainers that normalise over the batch.`,
+    }, ${whose}, as in trainers that normalize over the batch.`,
   };
 }
 
@@ -188,7 +188,7 @@ function merged({ groups, line }: Cluster, isSure: boolean): Finding {
     } were treated as one: the baseline of each is ${say(line.baseline)}, the mean of the ${
       countOf(samples.length, "reward")
     } of all of them; ${exampleOf(flatFirst(groups))}.`,
-    next: "Give the groups names that differ, also across environments and ranks.",
+    next: "Give the groups different names, also across environments and ranks.",
     ...shownBy(worstOf(groups)),
   };
 }
@@ -252,7 +252,7 @@ function judgeStudied(
     return [notCheckable(
       CENTRED,
       "whether advantages are centred in each group",
-      "ranks but one, so that the others may hold the rest of these groups",
+      "rank but one, and others may hold the rest of these groups",
     )];
   }
   const clusters = all.flatMap((one) => one.clusters);

@@ -51,7 +51,7 @@ function groupSize(
       notCheckable(
         SIZE,
         what,
-        "ranks but one, so that the others may hold the rest of these groups",
+        "rank but one, and others may hold the rest of these groups",
       ),
     ];
   }
@@ -66,13 +66,13 @@ function groupSize(
     boundFrom: isSizeTold ? "the size that you gave" : "the size of most groups",
     sentence: `${odd.length} of ${
       countOf(groups.length, "group")
-    } have another size than ${usualSize}: ${sizesOf(groups)}.`,
+    } have a size other than ${usualSize}: ${sizesOf(groups)}.`,
     alternatives: [
       "samples that failed or were filtered, by design",
       "a dump that does not hold all samples",
     ],
     next:
-      "Where samples may lack, compute baselines by the name of the group and never by reshaping.",
+      "Where samples may be missing, compute baselines by the name of the group and never by reshaping.",
     ...shownBy(sampleWitness(first.samples[0], 0)),
   }];
 }
@@ -88,7 +88,7 @@ function groupOfOne({ groups, usualSize = 0, isPartial }: GroupContext): Finding
       notCheckable(
         ONE,
         "whether samples are alone in their groups",
-        "ranks but one, so that the others may hold the rest of these groups",
+        "rank but one, and others may hold the rest of these groups",
       ),
     ];
   }
@@ -233,7 +233,7 @@ function severalPrompts({ groups, usualSize = 0 }: GroupContext): Finding[] {
       "prompts that are varied on purpose",
       "agents with prompts of their own in one group",
     ],
-    next: "Give the groups names that differ, also across environments and ranks.",
+    next: "Give the groups different names, also across environments and ranks.",
     ...shownBy(sampleWitness(group.samples[0], 0)),
   }];
 }

@@ -90,7 +90,7 @@ export function judgeEnds(tally: EndTally): Finding[] {
         countOf(cut.total, "answer")
       } that the length limit cut nevertheless end in id ${usual.id}, with which the others stop, and train it.`,
       alternatives: ["answers whose end fell on the last token that the limit allows"],
-      next: "Leave appended ends out of the mask: they teach the policy to stop in mid-sentence.",
+      next: "Leave appended ends out of the mask: they teach the policy to stop mid-sentence.",
       ...shownBy(tally.cutWitness.get(usual.id)),
     }];
   }
@@ -108,7 +108,7 @@ export function judgeEnds(tally: EndTally): Finding[] {
     sentence: `${next.count} of ${
       countOf(ended.total, "answer")
     } that ended by themselves are followed by id ${next.id}, which is never trained, while their last trained tokens differ: it looks like the end of a turn.`,
-    alternatives: ["a template's own mark, behind an engine that returns no end token"],
+    alternatives: ["a template's own marker, after an engine that returns no end token"],
     next: "Let the mask end with the end-of-turn token.",
     ...shownBy(tally.behindWitness),
   }];

@@ -11,7 +11,7 @@ export interface EngineBounds {
   readonly engine: SamplerEngine;
   /** Up to here it is rounding. */
   readonly healthy: number;
-  /** From here on something else must explain it; undefined where this depends on what is quantized how. */
+  /** From here on something else must explain it; undefined where this depends on what is quantized and how. */
   readonly look: number | undefined;
   /** Where the numbers come from. */
   readonly from: string;
@@ -29,7 +29,7 @@ const BOUNDS: Readonly<Record<SamplerEngine, EngineBounds>> = {
     engine: "fp8",
     healthy: 0.1,
     look: undefined,
-    from: "what an fp8 sampler differs by depends on what is quantized how",
+    from: "how far an fp8 sampler differs depends on what is quantized and how",
   },
   f32: {
     engine: "f32",

@@ -154,9 +154,9 @@ function biasOf(tally: GapTally, absolute: Estimate): string {
 }
 
 const ALTERNATIVES = [
-  "the sampler holds older weights than the trainer (also on purpose, where rollouts are asynchronous)",
-  "another temperature, top-p or top-k in the sampler than in the trainer",
-  "text that was tokenized again, or a template that differs, so that the trainer sees another context",
+  "the sampler holds older weights than the trainer (on purpose, where rollouts are asynchronous)",
+  "a temperature, top-p or top-k that differs between sampler and trainer",
+  "re-tokenized text, or a different template, so that the trainer sees another context",
   "a quantized or otherwise less exact sampler",
 ];
 
@@ -208,7 +208,7 @@ function judgeLevel(tally: GapTally, bounds: EngineBounds, isStale: boolean): Fi
   }
   if (surely > bounds.healthy) {
     const until = bounds.look === undefined
-      ? " Whether that is too much depends on what is quantized how."
+      ? " Whether that is too much depends on what is quantized and how."
       : ` Below ${say(bounds.look)} this alone is not a fault.`;
     return {
       ...common,
@@ -224,7 +224,7 @@ function judgeLevel(tally: GapTally, bounds: EngineBounds, isStale: boolean): Fi
       class: "not-checkable",
       sentence: `Not checked: whether sampler and trainer agree. ${
         countOf(count, "token")
-      } with a mean gap of ${say(mean)} ± ${say(error)} nats do not tell.`,
+      } with a mean gap of ${say(mean)} ± ${say(error)}nats are too few to tell.`,
     };
   }
   return { ...common, class: "holds", bound: bounds.healthy };

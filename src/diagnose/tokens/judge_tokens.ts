@@ -71,7 +71,7 @@ export async function judgeTokens(
     const view = viewOf(sequence);
     for (const { check } of checks) check.add(view);
   }
-  if (sequenceCount === 0) return [nothingToJudge("The dump holds no sequence.")];
+  if (sequenceCount === 0) return [nothingToJudge("The dump holds no sequences.")];
   const { form } = source;
   // Of texts each check of tokens would say that it lacks them.
   const able = hasTokens ? checks : checks.filter(({ kind }) => kind === GROUPS);
@@ -80,7 +80,7 @@ export async function judgeTokens(
   );
   const lacking = hasTokens ? [] : [{
     ...nothingToJudge(
-      "Not checked: masks, log-probs, ends and turns. The dump holds texts and no tokens.",
+      "Not checked: masks, log-probs, ends and turns. The dump holds text but no tokens.",
     ),
     next: howToGetTokens(form),
   }];

@@ -55,6 +55,6 @@ export class KeptTokens<Values extends Float32Array | Uint32Array> {
   get words(): string {
     return this.#skipped === 0
       ? ""
-      : ` For want of room ${this.#skipped} further sequences were not compared.`;
+      : ` To bound memory, ${this.#skipped} more sequences were not compared.`;
   }
 }

@@ -16,7 +16,7 @@ const ID = "lengths_disagree";
 
 /** What a stated length may count instead. */
 const COUNTED = [
-  "all tokens behind the prompt, also those of tools",
+  "all tokens after the prompt, also those of tools",
   "all tokens of the sequence",
   "all tokens of the row and its padding",
 ] as const;

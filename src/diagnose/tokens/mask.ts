@@ -136,9 +136,9 @@ function onUnsampled(tally: MaskTally): Finding[] {
     })`
   ).join(", ");
   const shift = place === "first" && tally.isCertain(tally.after)
-    ? ": the mask stands a column too early"
+    ? ": the mask is one column early"
     : place === "last" && tally.isCertain(tally.before)
-    ? ": the mask stands a column too late"
+    ? ": the mask is one column late"
     : "";
   return [{
     id: ON_UNSAMPLED,
@@ -166,7 +166,7 @@ function forcedEnd(tally: MaskTally): Finding[] {
       sentence: `${
         countOf(ends.count, "sequence")
       } of ${tally.masked} end in a token that is trained and that nobody drew: an end was appended to what the length limit had cut.`,
-      next: "Leave appended ends out of the mask: they teach the policy to stop in mid-sentence.",
+      next: "Leave appended ends out of the mask: they teach the policy to stop mid-sentence.",
       ...shownBy(ends.worst),
     }];
   }
@@ -215,7 +215,7 @@ function leavesOut(tally: MaskTally): Finding[] {
     value: rest,
     sentence: `${
       countOf(rest, "drawn token")
-    } beside those that are trained are left out, as where only some turns are meant to be trained.`,
+    } are left out beside those that are trained, as where only some turns are meant to be trained.`,
     ...shownBy(apart.worst ?? after.worst ?? before.worst),
   }];
 }

@@ -46,7 +46,7 @@ const BY_FORM: Readonly<Record<string, Hints>> = {
   },
   nemo_rl: hint(
     [...OLD, "normaliser_wrong"],
-    "NeMo-RL's train_data files hold log-probs of before the update only: write the common dump beside them.",
+    "NeMo-RL's train_data files hold log-probs only from before the update: write the common dump beside them.",
   ),
   common_dump: {
     ...hint(

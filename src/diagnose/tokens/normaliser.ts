@@ -26,7 +26,7 @@ type Counted = typeof COUNTS[number];
 const COUNT_WORDS: Readonly<Record<Counted, string>> = {
   trained: "trained tokens",
   sequences: "sequences",
-  behindPrompt: "tokens behind the prompts, masked ones included",
+  behindPrompt: "tokens after the prompts, masked ones included",
   tokens: "tokens, prompts and masked ones included",
   padded: "tokens and padding",
 };
@@ -134,7 +134,7 @@ function judge(tally: NormaliserTally): Finding {
         COUNT_WORDS[wrong.counted]
       } of the ${wrong.scope}, of which only ${counts.trained} are trained: the step is ${
         say(value / counts.trained)
-      } times too small, and the more so the more is masked.`,
+      } times too small, and more so the more is masked.`,
       next: "Divide by the sum of the loss mask.",
       ...shownBy(worst),
     };
@@ -154,7 +154,7 @@ function judge(tally: NormaliserTally): Finding {
     class: "not-checkable",
     sentence: `Not checked: what the loss is divided by. ${
       countOf(new Set(stated).size, "stated denominator")
-    }${called} count neither tokens nor sequences of any step, rank, micro-batch or sequence of this dump, which may hold a part of the batch.`,
+    }${called} count neither tokens nor sequences of any step, rank, micro-batch or sequence of this dump, which may hold only part of the batch.`,
   };
 }
 

@@ -79,7 +79,7 @@ function judgeOld(tally: OldTally, { look = 0.1, healthy, from, engine }: Engine
       } nats a token from the sampler's, while the trainer's are ${say(trainer.mean)} from them.`,
       alternatives: ["the ratio is meant to divide by an older policy"],
       next:
-        "Compute the old log-probs once for each batch, with the weights, temperature and mask that sampled it.",
+        "Compute the old log-probs once per batch, with the weights, temperature and mask that sampled it.",
       ...shownBy(tally.worstOld),
     }];
   }
@@ -126,8 +126,8 @@ function judgeRatio(tally: OldTally, bounds: EngineBounds): Finding[] {
         say(mean)
       } nats a token (${countOf(count, "token")}).`,
       alternatives: [
-        "dropout, or another mask or position, in one of the two passes",
-        "the old log-probs are the sampler's, at another temperature or older weights",
+        "dropout, or a different mask or position, in one of the two passes",
+        "the old log-probs are the sampler's, at a different temperature or with older weights",
       ],
       next: "Compute both of one batch before any update and compare them token by token.",
       ...shownBy(tally.worstStart),
@@ -137,7 +137,7 @@ function judgeRatio(tally: OldTally, bounds: EngineBounds): Finding[] {
     return [{
       id: RATIO,
       class: "not-checkable",
-      sentence: `Not checked: ${what}. ${countOf(count, "token")} do not tell.`,
+      sentence: `Not checked: ${what}. ${countOf(count, "token")}are too few to tell.`,
     }];
   }
   return [{

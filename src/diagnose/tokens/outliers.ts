@@ -71,7 +71,7 @@ function findingOf(
       Math.round(100 * carried / tally.sum)
     } % of the divergence (k3) of ${one} and ${other}: the largest has ${say(first.size)} nats.`,
     next:
-      "Look at these tokens before a mean: rare ids, the first tokens of a turn, text that was tokenized again.",
+      "Look at these tokens before a mean: rare ids, the first tokens of a turn, re-tokenized text.",
     at: first.place,
     ...(first.step === undefined ? {} : { step: first.step }),
   }];
@@ -116,13 +116,13 @@ export const OUTLIERS: TokenCheckKind = {
             class: "not-checkable",
             sentence: `Not checked: ${what}. Of ${
               countOf(most, "token")
-            } a handful is not a small part.`,
+            } a handful is no small part.`,
           }];
         }
         return [{
           id: ID,
           class: "holds",
-          sentence: "No handful of tokens carries the divergences.",
+          sentence: "No handful of tokens carries the divergence.",
         }];
       },
     };

@@ -151,7 +151,7 @@ function judgeTwins(
     return [{
       ...common,
       class: isSure ? "violated" : "suspect",
-      sentence: `Equal ids have other log-probs in another row: ${SIDE_WORDS[side]} of ${
+      sentence: `Equal ids have different log-probs in another row: ${SIDE_WORDS[side]} of ${
         countOf(count, "token")
       } that occur again in the same step are ${say(mean)} nats apart, up to ${
         say(worst?.size ?? 0)
@@ -177,8 +177,8 @@ function judgePositions({ positions: { known, offset, broken, worst } }: TwinTal
       boundFrom: "the first token of a sequence has position 0",
       sentence: `Positions of ${offset} of ${
         countOf(known, "sequence")
-      } do not begin at 0 but behind what stands before them in the row: padding and neighbours are counted.`,
-      alternatives: ["relative positions, to which a shift of all of them means nothing"],
+      } start not at 0 but after what comes before them in the row: padding and neighbours are counted.`,
+      alternatives: ["relative positions, which a shift of all of them does not change"],
       next:
         "Compute positions from the attention mask: cumsum(mask) − 1, from 0 in each packed sequence.",
       ...shownBy(worst),

@@ -163,8 +163,8 @@ function judgeSteps(steps: readonly StepScale[], { isPartial }: GroupContext): F
       sentence: `Advantages are centred in each group but divided by ${WORDS[divisor]}: in ${
         nameOf(first.group)
       } by ${say(first.divisor)}, where the group's own is ${say(own)}.`,
-      alternatives: ['meant so: TRL\'s scale_rewards="batch"'],
-      next: "Divide by the standard deviation of the group, or by nothing.",
+      alternatives: ['intended, as with TRL\'s scale_rewards="batch"'],
+      next: "Divide by the standard deviation of the group, or do not divide.",
     }];
   }
   const differ = divisors.size > 1

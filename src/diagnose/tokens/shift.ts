@@ -125,15 +125,16 @@ function findingOf(seen: Seen, tally: Tally, where: string): Finding {
     metric: "gap",
     value: offset,
     bound: 0,
-    boundFrom: "value i of both arrays is about token i",
-    sentence: `Of the log-probs about the same tokens ${SIDE_WORDS[other]} stand ${by}${where}: ` +
-      `moved back they agree better with ${SIDE_WORDS[one]} at ${tally.wins} of the ${
-        countOf(tally.trials, "token")
-      } that can tell (${
-        sayChance(chanceAtMost(tally.wins, tally.trials) * OFFSETS.length * PAIRS.length)
-      } for arrays that are in place), and differ by ${
-        say(tally.moved / tally.trials)
-      } nats there instead of ${say(tally.still / tally.trials)}.`,
+    boundFrom: "value i of both arrays belongs to token i",
+    sentence: `Of the log-probs of the same tokens, ${
+      SIDE_WORDS[other]
+    } are ${by}${where}: shifted back, they agree better with ${
+      SIDE_WORDS[one]
+    } at ${tally.wins} of the ${countOf(tally.trials, "token")} that can tell (${
+      sayChance(chanceAtMost(tally.wins, tally.trials) * OFFSETS.length * PAIRS.length)
+    } if the arrays were in place), and differ by ${
+      say(tally.moved / tally.trials)
+    } nats there instead of ${say(tally.still / tally.trials)}.`,
     next:
       "The logits at index i predict token i + 1: take the log-prob of ids[1:] from logits[:-1], " +
       "and cut both arrays to the answer by the same indices.",
@@ -179,7 +180,7 @@ export const SHIFT: TokenCheckKind = {
         const found = verdicts(all);
         if (found[0]) return [found[0]];
         const pairs = all.filter(({ count }) => count > 0);
-        const what = "whether log-probs stand at their own tokens";
+        const what = "whether log-probs are at their own tokens";
         if (pairs.length === 0) return [notCheckable(id, what, "two kinds of log-probs")];
         const most = Math.max(...pairs.map(({ all }) => all.trials));
         if (most < LEAST_TOKENS) {
@@ -188,14 +189,14 @@ export const SHIFT: TokenCheckKind = {
             class: "not-checkable",
             sentence: `Not checked: ${what}. Only ${
               countOf(most, "token")
-            } can tell, of at least ${LEAST_TOKENS}.`,
+            } can tell, and at least ${LEAST_TOKENS} are needed.`,
           }];
         }
         return [{
           id,
           class: "holds",
           value: 0,
-          sentence: `Log-probs stand at their own tokens: no other offset agrees better, as ${
+          sentence: `Log-probs are at their own tokens: no other offset agrees better, as ${
             countOf(most, "token")
           } tell.`,
         }];

@@ -1,4 +1,4 @@
-/** `stale_weights`: whether the gap of sampler and trainer begins at a step, or grows with the age of the sampler's weights. */
+/** `stale_weights`: whether the gap between sampler and trainer begins at a step, or grows with the age of the sampler's weights. */
 import type { ClusteredMean, Estimate } from "../../core/streaming_statistics.ts";
 import type { Finding } from "../finding.ts";
 import type { EngineBounds } from "./engine_bounds.ts";
@@ -74,11 +74,11 @@ function byAge(cells: readonly Cell[], bounds: EngineBounds): Finding | undefine
     metric: "gap",
     value: stale.mean,
     bound: fresh.mean,
-    boundFrom: "tokens that the newest weights of their step drew",
-    sentence: `The gap of sampler and trainer is the age of the weights: ${
+    boundFrom: "tokens drawn by the newest weights of their step",
+    sentence: `The gap between sampler and trainer follows the age of the weights: ${
       say(fresh.mean)
     } nats where they are the newest, else ${said.join(", ")}.`,
-    next: "Where this is meant (asynchronous rollouts), bound the age and correct by the ratio.",
+    next: "Where this is intended (asynchronous rollouts), bound the age and correct by the ratio.",
   };
 }
 
@@ -103,7 +103,7 @@ function byStep(cells: readonly Cell[], bounds: EngineBounds): Finding | undefin
       value: mean,
       bound: before.mean,
       boundFrom: "the steps before",
-      sentence: `The gap of sampler and trainer jumps at step ${step}, from ${
+      sentence: `The gap between sampler and trainer jumps at step ${step}, from ${
         say(before.mean)
       } to ${say(mean)} nats a token${
         i + 1 < ordered.length ? ` (${say(after)} from there on)` : ""
@@ -147,7 +147,7 @@ export function staleWeights(
     findings: [{
       id: ID,
       class: "holds",
-      sentence: `The gap of sampler and trainer is of one size in ${
+      sentence: `The gap between sampler and trainer has the same size in ${
         steps > 1 ? countOf(steps, "step") : countOf(versions, "version")
       }.`,
     }],

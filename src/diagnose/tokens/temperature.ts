@@ -108,9 +108,9 @@ function mismatch(tally: TemperatureTally): Finding | undefined {
       hasEntropy ? "" : "about "
     }${
       say(Number(temperature.toPrecision(2)))
-    } times the trainer's own: that explains ${share} of what they differ by (${
+    } times the trainer's own: that explains ${share} of the difference (${
       countOf(sums.count, "token")
-    })${hasEntropy ? "" : "; without entropies the truth may be further from 1"}.${
+    })${hasEntropy ? "" : "; without entropies the true value may be further from 1"}.${
       statedWords(tally.stated)
     }`,
     alternatives: ["weights that differ by a sharpening of the whole policy"],
@@ -140,12 +140,12 @@ function sharper(tally: TemperatureTally, healthy: number): Finding | undefined 
         say(entropy - mean)
       } nats where its entropy is ${
         say(entropy)
-      }, while sampler and trainer report the same log-probs: the sampler draws at a lower temperature, or from a cut distribution, than it reports.${
+      }, while sampler and trainer report the same log-probs: the sampler draws at a lower temperature, or from a truncated distribution, than it reports.${
         statedWords(tally.stated)
       }`,
     alternatives: ["a dump that holds only samples that were selected for their reward"],
     next:
-      "Ask the sampler for the log-probs that it drew from, and score them alike in the trainer.",
+      "Ask the sampler for the log-probs that it drew from, and score them the same way in the trainer.",
     ...shownBy(tally.worst),
   };
 }
@@ -174,7 +174,7 @@ export const TEMPERATURE: TokenCheckKind = {
         return [{
           id: ID,
           class: "holds",
-          sentence: "No temperature explains what sampler and trainer differ by.",
+          sentence: "No temperature explains the difference between sampler and trainer.",
         }];
       },
     };

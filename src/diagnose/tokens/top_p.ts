@@ -107,11 +107,12 @@ function findingOf(tally: CutTally): Finding | undefined {
     metric: "gap",
     ...(cut === undefined ? {} : { value: cut, bound: 1 }),
     boundFrom: "the trainer scores the whole distribution",
-    sentence: `The sampler drew from a cut distribution: ${how}.${
+    sentence: `The sampler drew from a truncated distribution: ${how}.${
       stated.length === 0 ? "" : ` The dump says top_p ${stated.join(", ")}.`
     } The ratio is off by what was cut, and tokens beyond it can never be learned.`,
     ...(isStated ? {} : { alternatives: ["top-k or min-p in the sampler"] }),
-    next: "Sample with top_p 1 and no top_k while training, or mask the trainer's logits alike.",
+    next:
+      "Sample with top_p 1 and no top_k while training, or mask the trainer's logits the same way.",
     ...shownBy(tally.worst),
   };
 }
@@ -125,7 +126,7 @@ export const TOP_P: TokenCheckKind = {
     return {
       add: (view) => tally.add(view, noise),
       finish() {
-        const what = "whether the sampler cut its distribution";
+        const what = "whether the sampler truncated its distribution";
         if (tally.count === 0) {
           return [notCheckable(ID, what, "log-probs of both sampler and trainer")];
         }
@@ -135,7 +136,7 @@ export const TOP_P: TokenCheckKind = {
           return [{
             id: ID,
             class: "not-checkable",
-            sentence: `Not checked: ${what}. ${countOf(tally.count, "token")} do not tell.`,
+            sentence: `Not checked: ${what}. ${countOf(tally.count, "token")}are too few to tell.`,
           }];
         }
         return [{

@@ -188,12 +188,12 @@ function judgeTurns(tally: TurnTally): { readonly found: Finding[]; readonly pai
   }
   if (broken === 0) return { found: [], pairs };
   const what = edited === 0
-    ? "the text goes on otherwise"
+    ? "the text continues differently"
     : removed === edited
-    ? `ids are lost and the text goes on (${countOf(example?.lost.length ?? 0, "id")}: ${
+    ? `ids are lost and the text continues (${countOf(example?.lost.length ?? 0, "id")}: ${
       example?.lost.join(" ")
     })`
-    : `other ids stand for the same text (${example?.lost.join(" ") || "nothing"} became ${
+    : `different ids encode the same text (${example?.lost.join(" ") || "nothing"} became ${
       example?.added.join(" ") || "nothing"
     })`;
   return {
@@ -212,8 +212,7 @@ function judgeTurns(tally: TurnTally): { readonly found: Finding[]; readonly pai
       ...(edited > 0
         ? {
           alternatives: ["a template that is not append-only, such as one that drops reasoning"],
-          next:
-            "Hand on the ids that were sampled instead of tokenizing the text of the history again.",
+          next: "Pass on the sampled ids instead of re-tokenizing the text of the history.",
         }
         : {}),
       ...shownBy(worst),
@@ -246,7 +245,7 @@ function lostMarks(tally: TurnTally): Finding[] {
     boundFrom: "one template writes all turns",
     sentence: `Id ${mark}, which follows id ${end} at all ${
       countOf(times, "place")
-    } in prompts and observations, is lost behind all ${
+    } in prompts and observations, is missing after all ${
       countOf(lost, "turn")
     } of the policy: one id is missing at every boundary.`,
     next:

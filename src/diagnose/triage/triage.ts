@@ -171,7 +171,7 @@ const NOTHING_FIRED =
 
 const UNKNOWN_SYMPTOMS =
   "Unknown cause: these symptoms were seen, and what is known of the run rules out every failure that is known to cause " +
-  "them. A failure that is not known here shows itself so, and so can a setting that no healthy run here has.";
+  "them. An unknown failure looks like this, and so can a setting that no healthy run here has.";
 
 /** What the numbers that overflowed say. */
 function notFiniteNote(notFinite: readonly Evidence[]): string {
