@@ -8,7 +8,7 @@ export const CONFIG_FLAGS = {
   algo: {
     kind: "string",
     choices: Object.keys(ALGORITHMS) as AlgorithmName[],
-    help: "the algorithm, grpo when left out",
+    help: "the algorithm (default grpo)",
   },
   set: {
     kind: "list",

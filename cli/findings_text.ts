@@ -223,7 +223,7 @@ export function describeIgnored(
   const lines = ignored.flatMap(({ what, count, example }) =>
     wrap(`${say(count)} × ${what}, for example ${example}`, { columns, indent: 2 })
   );
-  return ["", "Passed over", ...lines];
+  return ["", "Skipped", ...lines];
 }
 
 /**

@@ -63,7 +63,7 @@ function describeUnknown({ causes, unknown }: TriageReport): string[] {
 /** The healthy runs that a run is compared with, or why it is not. */
 function comparison({ notCompared }: TriageReport): string {
   if (notCompared.length === 0) return HEALTHY_RUNS;
-  return `with no healthy runs: those that are pinned need ${notCompared.join(", ")}`;
+  return `with no healthy runs: the pinned ones need ${notCompared.join(", ")}`;
 }
 
 function describeReport(report: TriageReport, run: string): string {

@@ -36,7 +36,7 @@ const WINDOWS = {
 } as const satisfies Record<MetricDefinition["window"], string | undefined>;
 
 const OVER: Partial<Record<MetricDefinition["over"], string>> = {
-  step: "one value a step",
+  step: "one value per step",
   unknown: "averaged as the settings say",
 };
 

@@ -65,7 +65,7 @@ export async function benchRollout(
     ]),
     "",
     ...formatColumns(
-      [" episodes", " ms", " tokens/s", " episodes/s", " µs a token", " of roofline"],
+      [" episodes", " ms", " tokens/s", " episodes/s", " µs per token", " of roofline"],
       rollouts.map(rolloutRow),
     ),
   ];

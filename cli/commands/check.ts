@@ -56,7 +56,7 @@ function describeChecks({ bug, checks }: FaultChecks): string {
   return [title, "", ...table, "", ...formatTable(notes), ...end].join("\n");
 }
 
-/** A character a check: with a column for each the matrix would be wider than a terminal. */
+/** A character per check: with a column for each the matrix would be wider than a terminal. */
 const VERDICT_SIGNS = {
   holds: ".",
   violated: "X",
@@ -118,9 +118,9 @@ function matrixOutcome(all: readonly FaultChecks[]): Outcome {
   const text = [
     describeMatrix("The faults of the tutorial", rows),
     "",
-    describeMatrix("Further faults, and configurations that run correct code", further),
+    describeMatrix("More faults, and configurations that run correct code", further),
     "",
-    ...wrapText("A character a check: . holds, X violated, - not applicable, ? not checkable.", {
+    ...wrapText("A character per check: . holds, X violated, - not applicable, ? not checkable.", {
       columns: terminalColumns(),
     }),
     "",
@@ -141,12 +141,12 @@ export const command = defineCommand({
     checkpoint: {
       kind: "string",
       help: "weights before the update: a safetensors file, or a run's folder, whose latest " +
-        "checkpoint and gym are taken; when left out, the base agent of the debugging runs",
+        "checkpoint and gym are taken(default: the base agent of the debugging runs)",
     },
     bug: { kind: "string", choices: FAULT_NAMES, help: "a planted fault" },
     matrix: {
       kind: "boolean",
-      help: "every fault in turn; exit 1 where the trainer without one fails",
+      help: "every fault in turn; exit code 1 if the trainer without one fails",
     },
     tokens: {
       kind: "string",

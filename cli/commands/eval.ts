@@ -31,7 +31,7 @@ export const command = defineCommand({
     checkpoint: {
       kind: "string",
       required: true,
-      help: "the agent: a safetensors file, or a run's folder, whose latest checkpoint is taken",
+      help: "the agent: a safetensors file, or a run's folder, whose latest checkpoint is used",
     },
     split: {
       kind: "string",
@@ -42,8 +42,8 @@ export const command = defineCommand({
     preset: {
       kind: "string",
       choices: ["chapter6", "rl"],
-      help: "the gym: names shown and edits unlimited, or names hidden and one edit; when left " +
-        "out, that of the checkpoint's run",
+      help:
+        "the gym: names shown and edits unlimited, or names hidden and one edit (default: that of the checkpoint's run)",
     },
     episodes: {
       kind: "integer",

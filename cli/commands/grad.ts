@@ -63,7 +63,7 @@ export const command = defineCommand({
     checkpoint: {
       kind: "string",
       required: true,
-      help: "weights: a safetensors file, or a run's folder, whose latest checkpoint is taken",
+      help: "weights: a safetensors file, or a run's folder, whose latest checkpoint is used",
     },
     batch: {
       kind: "string",
@@ -84,8 +84,12 @@ export const command = defineCommand({
       max: 1000,
       help: "steps to take; the weights after them are written as stepped/NAME",
     },
-    lr: { kind: "number", min: 0, max: 10, help: "Adam's step size, 0.001 when left out" },
-    maxGradNorm: { kind: "number", min: 0, help: "clips the gradient, 1 when left out" },
+    lr: { kind: "number", min: 0, max: 10, help: "Adam's step size (default 0.001)" },
+    maxGradNorm: {
+      kind: "number",
+      min: 0,
+      help: "the norm that the gradient is clipped to (default 1)",
+    },
     ...GPU_FLAGS,
   },
   async run(flags) {

@@ -103,7 +103,7 @@ export const command = defineCommand({
       help: "one changed assumption; without names, every experiment that has it",
     },
     out: { kind: "string", default: "runs/lab", help: "folder for the results" },
-    fresh: { kind: "boolean", help: "also rerun what is already finished there" },
+    fresh: { kind: "boolean", help: "rerun finished experiments as well" },
     list: { kind: "boolean", help: "list the experiments and their variants" },
   },
   positionals: ["[EXPERIMENT…]"],

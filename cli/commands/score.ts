@@ -33,7 +33,7 @@ export const command = defineCommand({
     checkpoint: {
       kind: "string",
       required: true,
-      help: "weights: a safetensors file, or a run's folder, whose latest checkpoint is taken",
+      help: "weights: a safetensors file, or a run's folder, whose latest checkpoint is used",
     },
     batch: {
       kind: "string",

@@ -175,20 +175,19 @@ export const command = defineCommand({
       kind: "integer",
       min: 1,
       max: 1_000_000,
-      help: "batches to learn from; when left out, 80 under reinforce and 24 otherwise",
+      help: "batches to train on (default 80 under reinforce, 24 otherwise)",
     },
     seed: {
       kind: "integer",
       min: 0,
       max: 2 ** 32 - 1,
-      help: "seed of every random stream, 0 when left out",
+      help: "seed of every random stream (default 0)",
     },
     config: { kind: "string", help: "JSON file with keys of the configuration" },
     base: {
       kind: "string",
       help: "agent to start from: plain, rl, untrained, rl:SEED, a safetensors file, or a run's " +
-        "folder, whose latest checkpoint and gym are taken; default: the kind that suits the " +
-        "gym, cloned at the start",
+        "folder, whose latest checkpoint and gym are used(default: the kind that suits the gym, cloned at the start)",
     },
     bug: { kind: "string", choices: FAULT_NAMES, help: "a planted fault" },
     gate: { kind: "boolean", default: true, help: "start even if an invariant is violated" },

@@ -24,7 +24,10 @@ import { JUDGE_FLAGS, readAgainst, readView } from "../read_log.ts";
 
 const FLAGS = {
   ...JUDGE_FLAGS,
-  all: { kind: "boolean", help: "show everything: what holds, what was skipped, all alternatives" },
+  all: {
+    kind: "boolean",
+    help: "show everything: what holds, what was skipped, every alternative",
+  },
   strict: { kind: "boolean", help: "exit with code 3 for a suspect as well" },
   follow: {
     kind: "boolean",

@@ -53,7 +53,7 @@ function measureSurprise(material: CheckMaterial): Measured {
   return {
     value: Math.abs(sum) / Math.sqrt(variance + most * Math.max(0, sum) / 3),
     reason: `standard errors between the surprise of ${count} drawn tokens and their entropy ` +
-      `(${(sum / count).toPrecision(2)} nats a token)`,
+      `(${(sum / count).toPrecision(2)} nats per token)`,
   };
 }
 

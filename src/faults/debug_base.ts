@@ -38,7 +38,7 @@ export const DEBUG_BASE: {
       weightsHash: "d9f7031b9d8f61f9627cfa66c257e7f88d123cc125db6f0d522a20e018e4cefd",
       heldOut: [0.9, 0.93, 0.75],
       rejected:
-        "entropy_sign and sampler_temp: it learns to read all the same with training seed 0 (reads 1.0); " +
+        "entropy_sign and sampler_temp: it learns to read anyway with training seed 0 (reads 1.0); " +
         "public_reward: hidden pass rate 0.20",
     },
     {

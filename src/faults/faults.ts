@@ -140,7 +140,7 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
     stages: () => ({ minibatchOldLogp: (_, { batch, recompute }) => recompute(batch) }),
     ruledOutBy: ["old_logp_frozen"],
     explains: ["ratio_and_clip"],
-    needs: needsAbove("stepsPerUpdate", 1, "more than one optimizer step a batch"),
+    needs: needsAbove("stepsPerUpdate", 1, "more than one optimizer step per batch"),
     advice: replay("minibatchOldLogp"),
   },
   entropy_sign: {
@@ -191,7 +191,7 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
   },
   ref_is_policy: {
     kind: "code",
-    summary: "the KL reference is the model that is trained",
+    summary: "the KL reference is the model being trained",
     stages: () => ({ reference: "live" }),
     config: { klCoef: 0.1 },
     ruledOutBy: ["reference_stays_behind"],
@@ -247,12 +247,12 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
     kind: "configuration",
     summary: "a learning rate ten times too high",
     config: { lr: 1e-2 },
-    needs: needsAbove("lr", 0.002, "a learning rate of more than twice the healthy runs'"),
+    needs: needsAbove("lr", 0.002, "a learning rate more than twice that of the healthy runs"),
     advice: { kind: "train", suffix: "lower-lr", steps: 2, config: { lr: 0.001 } },
   },
   length_bias: {
     kind: "configuration",
-    summary: "a mean within each episode first, which is lenient with long failures",
+    summary: "a mean within each episode first, which is lenient on long failures",
     config: { maxTurns: 12, aggregation: "seq_mean_token_mean" },
     needs: needs(
       "aggregation",

@@ -55,7 +55,7 @@ export const LIKE_THE_HEALTHY_RUNS: Needs = {
     {
       setting: "stepsPerUpdate",
       is: STEPS_PER_UPDATE,
-      words: `${STEPS_PER_UPDATE} optimizer steps a batch`,
+      words: `${STEPS_PER_UPDATE} optimizer steps per batch`,
     },
   ],
 };

@@ -109,11 +109,11 @@ export const CHECK_RULES: readonly TriageRule<FaultName, MetricName>[] = [
   },
   {
     tier: "invariant",
-    symptom: "the entropy bonus that is asked for pulls with its size and the other sign",
+    symptom: "the entropy bonus pulls with its full size but the wrong sign",
     needs: {
       settings: [
         { setting: "entropyCoef", above: 0, words: "an entropy bonus in the loss" },
-        { setting: "klCoef", is: 0, words: "no other term beside the surrogate" },
+        { setting: "klCoef", is: 0, words: "no term besides the surrogate" },
       ],
     },
     // Of a term that is negated, the error is twice the term.

@@ -85,21 +85,21 @@ export const CONSISTENCY_RULES: readonly TriageRule<FaultName, MetricName>[] = [
   },
   {
     tier: "consistency",
-    symptom: "nothing is ever clipped and the ratio is exactly 1 all run",
+    symptom: "nothing is ever clipped and the ratio is exactly 1 throughout",
     tests: [
       { metric: "clip_frac", statistic: "largest", relation: "<=", bound: EXACT },
       { metric: "ratio_max", statistic: "distanceFromOne", relation: "<=", bound: EXACT },
       { metric: "approx_kl", statistic: "laterLargest", relation: "<=", bound: KL_EXACT },
     ],
     // In one step the ratio is 1 anyway, and nothing is clipped.
-    needs: needsAbove("stepsPerUpdate", 1, "more than one optimizer step a batch"),
+    needs: needsAbove("stepsPerUpdate", 1, "more than one optimizer step per batch"),
     asks: "old_logp_frozen",
     unless: NOTHING_MOVED,
     causes: { stale_old_logp: counted({ right: 0, wrong: 2 }) },
   },
   {
     tier: "consistency",
-    symptom: "the KL to the reference is exactly 0 all run",
+    symptom: "the KL to the reference is exactly 0 throughout",
     tests: [
       // In the first step it may be 0: nothing has moved before its first minibatch.
       { metric: "kl_ref", statistic: "laterLargest", relation: "<=", bound: KL_EXACT },
@@ -118,13 +118,13 @@ export const CONSISTENCY_RULES: readonly TriageRule<FaultName, MetricName>[] = [
         per: "approx_kl",
         statistic: "first",
         relation: ">=",
-        bound: { value: 10, from: "about 1: the reference begins as the policy does" },
+        bound: { value: 10, from: "about 1: the reference starts out equal to the policy" },
       },
       {
         metric: "approx_kl",
         statistic: "first",
         relation: ">=",
-        bound: { value: 1e-6, from: "far above rounding, so that the policy has moved" },
+        bound: { value: 1e-6, from: "far above rounding, so the policy has moved" },
       },
       {
         metric: "approx_kl",
@@ -144,7 +144,7 @@ export const CONSISTENCY_RULES: readonly TriageRule<FaultName, MetricName>[] = [
       per: "pass_rate",
       statistic: "distanceFromOne",
       relation: ">=",
-      bound: { value: 1e-4, from: "the reward of an episode that passes is 1, and of others 0" },
+      bound: { value: 1e-4, from: "an episode that passes earns 1, any other 0" },
     }],
     causes: { public_reward: SETTING },
   },

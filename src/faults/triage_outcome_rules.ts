@@ -40,7 +40,7 @@ export const OUTCOME_RULES: readonly TriageRule<FaultName, MetricName>[] = [
   },
   {
     tier: "reference",
-    symptom: "gradients are too small all run",
+    symptom: "gradients are too small throughout",
     tests: [{
       metric: "grad_norm",
       statistic: "largest",
@@ -98,7 +98,7 @@ export const OUTCOME_RULES: readonly TriageRule<FaultName, MetricName>[] = [
         metric: "reward",
         statistic: "growth",
         relation: "<=",
-        bound: { value: 0.7, from: "a fall by a third, several standard errors of four steps" },
+        bound: { value: 0.7, from: "a fall of a third, several standard errors of four steps" },
       },
       {
         metric: "reward",

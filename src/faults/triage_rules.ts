@@ -18,8 +18,7 @@ export const RULES: readonly TriageRule<FaultName, MetricName>[] = [
 export const SHORTFALL: Shortfall<MetricName> = {
   symptom: "the run earns less than healthy runs of its setting",
   note:
-    "No rule says what is wrong, and the run earns less than every healthy one of its setting. A seed whose exploration " +
-    "has not paid yet looks so, and so does a fault that no check and no rule sees: train another seed, and suspect the " +
+    "No rule says what is wrong, yet the run earns less than every healthy run of its setting. A seed whose exploration has not paid off yet looks like this, and so does a fault that no check and no rule sees: train another seed, and suspect the " +
     "code where it falls short as well.",
   tests: [{
     metric: "reward",

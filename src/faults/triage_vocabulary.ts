@@ -73,7 +73,7 @@ export const ratioAtFirst = (relation: "<=" | ">="): Test => ({
   metric: "ratio_max",
   statistic: "first",
   relation,
-  bound: ofHealthy("half above the largest", { healthy: "high", times: 1.5 }),
+  bound: ofHealthy("half as much again as the largest", { healthy: "high", times: 1.5 }),
 });
 
 /** The reward rises clearly within the run. */

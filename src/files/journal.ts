@@ -1,4 +1,4 @@
-/** Append-only JSONL: one JSON object a line, flushed a row at a time; a half-written last line is tolerated. */
+/** Append-only JSONL: one JSON object per line, flushed a row at a time; a half-written last line is tolerated. */
 import { UserError } from "../core/errors.ts";
 import { asUserError } from "./file_error.ts";
 import { fillFrom, formatBytes, openRegularFile, requireRegular } from "./read_file.ts";

@@ -16,7 +16,7 @@ const MAX_DEPTH = 5;
 
 /** Holds no log of this run, and a lot else. */
 const SKIPPED_FOLDERS = /^(?:\..*|node_modules|__pycache__|site-packages|rollouts|token_exports)$/;
-/** JSONL beside the metrics: one row an episode or token sequence, or the times of our own steps. */
+/** JSONL beside the metrics: one row per episode or token sequence, or the times of our own steps. */
 const DUMPS =
   /^(?:completions|episodes|timing|tokens(?:[-_.]?(?:step|rank)?[-_]?\d+)*|traces|rank_\d+|checkpoints|train_data_step\d+|val_data_step\d+|.*rollout_summaries|\d+)\.jsonl(?:\.gz)?$/;
 

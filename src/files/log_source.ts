@@ -79,7 +79,7 @@ export async function readRunLog(path: string, options: ReadLogOptions = {}): Pr
     builder.beginFile(input.name);
     await reader.read(input, builder, readOptions);
   }
-  if (reader === undefined) throw new UserError(`Cannot read ${path}: it holds no file`);
+  if (reader === undefined) throw new UserError(`Cannot read ${path}: it holds no files`);
   const log = builder.finish({
     path,
     form: reader.form,

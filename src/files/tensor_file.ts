@@ -70,7 +70,7 @@ export function readTensorFile(path: string): ReadTensorFile {
   if (hash !== undefined && hash !== hashOf({ tensors, metadata })) {
     throw new UserError(
       `Cannot use ${path}: it is damaged, since its content does not have the SHA-256 it carries; ` +
-        "restore it, or delete it to go on without it",
+        "restore it, or delete it to continue without it",
     );
   }
   return { tensors, metadata, isVerified: hash !== undefined };

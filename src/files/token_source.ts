@@ -65,7 +65,7 @@ async function dumpIn(folder: string): Promise<FoundDump | undefined> {
         paths.length > 0 && notes.ignore(what, paths[0], paths.length);
       count("other dumps in the folder", others);
       count(
-        "steps without the file STABLE: their writer may not have been done",
+        "steps without the file STABLE: their writer may not have finished",
         isExport ? unfinishedFolders(files) : [],
       );
     };

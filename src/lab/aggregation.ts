@@ -161,7 +161,7 @@ function checksOf(
       holds: balanced.longToShort < 1,
     },
     {
-      requirement: "token_mean: every failing token pushed alike",
+      requirement: "token_mean: every failing token pushed equally",
       value: tokenMean.longToShort,
       holds: Math.abs(tokenMean.longToShort - 1) <= 1e-12,
     },
@@ -185,7 +185,7 @@ export const AGGREGATION: Experiment = {
   name: "aggregation",
   title: "Loss aggregation decides what an episode weighs (Figure 6.2)",
   shows:
-    "Three modes weigh an episode by its length. seq_mean_token_mean weighs all alike, so that a token of a long " +
+    "Three modes weigh an episode by its length. seq_mean_token_mean weighs all alike, so a token of a long " +
     "failure is pushed down less than one of a short failure: a reason to grow long.",
   tutorial: TUTORIAL,
   variants: {},

@@ -74,8 +74,7 @@ export const BASE_AGENT: Experiment = {
   name: "base_agent",
   title: "A base agent to learn from",
   shows:
-    "An untrained agent never earns a reward, so there is nothing to reinforce. Cloned from random and blind play it " +
-    "writes valid calls, submits, and passes now and then by luck.",
+    "An untrained agent never earns a reward, so there is nothing to reinforce. Cloned from random and blind play, it writes valid calls, submits, and now and then passes by luck.",
   tutorial: TUTORIAL,
   variants: {},
   costSeconds: 14,

@@ -185,7 +185,7 @@ export const BASELINES_AGENT: Experiment = {
   title: "The variance of TinyAgent's gradient under a baseline (Figure 6.1)",
   shows:
     "Total variance of (R − b) ∇ log p(τ) over all 157,244 parameters. The mean reward is close to the best constant; " +
-    "a baseline of 1 pushes every failure with full weight and costs a multiple.",
+    "a baseline of 1 pushes every failure with full weight, at several times the variance.",
   tutorial: TUTORIAL,
   variants: {},
   costSeconds: 20,

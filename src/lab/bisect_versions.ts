@@ -29,7 +29,7 @@ export const BISECT_VERSIONS: Experiment = {
   name: "bisect_versions",
   title: "Bisecting a regression, with the invariants as the test",
   shows:
-    "A sign error has come with one of eight versions. The search asks of a version only whether every invariant holds, " +
+    "One of eight versions introduced a sign error. The search asks of a version only whether every invariant holds, " +
     "which costs a batch instead of a training run, and needs three tests.",
   tutorial: TUTORIAL,
   variants: {},

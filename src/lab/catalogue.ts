@@ -180,7 +180,7 @@ async function runCatalogue(context: LabContext): Promise<LabResult> {
       healthyTable(runs.healthy ?? []),
     ],
     figures: [{
-      title: "The reward alone tells little",
+      title: "The reward alone says little",
       xLabel: "step",
       yLabel: "reward",
       series: DRAWN.filter((name) => runs[name] !== undefined).map((name) => ({

@@ -94,7 +94,7 @@ export const CAUSALITY: Experiment = {
   name: "causality",
   title: "Causality: reward-to-go instead of the total return",
   shows:
-    "With a cost of 0.1 a call, a call is charged for itself and the calls behind it, not for those before it. " +
+    "With a cost of 0.1 a call, a call is charged for itself and the calls after it, not for those before it. " +
     "Dropping the past from every token's weight changes no expectation and lowers the variance.",
   tutorial: TUTORIAL,
   variants: {},

@@ -71,7 +71,7 @@ export async function withTrainer<T>(
 /**
  * Trains and keeps the metrics.
  * @param note What the run is called in the display of progress.
- * @returns A row a step.
+ * @returns A row per step.
  */
 export function trainRun(
   context: LabContext,

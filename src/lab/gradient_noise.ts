@@ -101,7 +101,7 @@ export const GRADIENT_NOISE: Experiment = {
     return {
       tables: [{
         title: "mean cosine between the gradients of two disjoint batches",
-        columns: ["episodes a batch", "tutorial", "ours", "standard error", "pairs"],
+        columns: ["episodes per batch", "tutorial", "ours", "standard error", "pairs"],
         rows: measured.map(({ size, cosine, noise, pairs }) => [
           size,
           tutorial[size] ?? null,

@@ -69,7 +69,7 @@ export const MATRIX: Experiment = {
   title: "Which invariant catches which fault",
   shows:
     "Before any training, on one batch, every fault of the code violates the invariants that name it, and the healthy " +
-    "trainer violates none. What comes from a configuration no invariant can see. Quick: the tutorial's faults alone.",
+    "trainer violates none. No invariant can see what comes from a configuration. Quick: only the tutorial's faults.",
   tutorial: TUTORIAL,
   variants: {},
   costSeconds: 25,
@@ -84,7 +84,7 @@ export const MATRIX: Experiment = {
         matrixTable("the tutorial's faults", rows),
         ...(beyond.length === 0
           ? []
-          : [matrixTable("further faults, and configurations that run correct code", beyond)]),
+          : [matrixTable("more faults, and configurations that run correct code", beyond)]),
         { title: "the checks", columns: ["id", "what must hold"], rows: names },
       ],
       figures: [],

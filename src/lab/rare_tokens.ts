@@ -94,10 +94,10 @@ async function measure(context: LabContext) {
 /** What a cooler sampler than the trainer believes does to rare and common tokens of good episodes. */
 export const RARE_TOKENS: Experiment = {
   name: "rare_tokens",
-  title: "A cool sampler, and who pays for it: the rare good tokens",
+  title: "A cooler sampler, and what pays for it: the rare good tokens",
   shows:
     "Among the tokens that an update should make likelier, those that the cooler sampler rarely draws begin with a " +
-    "ratio above 1, and some are clipped before any step; of the common ones none is, as none can be.",
+    "ratio above 1, and some are clipped before any step; none of the common ones is, nor can be.",
   tutorial: TUTORIAL,
   variants: VARIANTS,
   costSeconds: 6,

@@ -29,7 +29,7 @@ const TUTORIAL = {
 
 /** Share of the tasks that one blind edit repairs: one operation in five. */
 const BLIND_PASS = 0.2;
-/** Held-out episodes a task in an evaluation during training. */
+/** Held-out episodes per task in an evaluation during training. */
 const EVAL_EPISODES = 8;
 /** Steps at both ends of a run whose means are compared. */
 const END_STEPS = 10;
@@ -176,10 +176,10 @@ function passTable(base: SplitStats, trained: SplitStats, isTutorial: boolean) {
       return [
         row(`pass rate of the base agent, ${name}`, base[split].passRate, TUTORIAL.base[split]),
         row(`pass rate after training, ${name}`, passRate, TUTORIAL.trained[split]),
-        row(`reads an episode, ${name}`, reads, TUTORIAL.reads[split]),
-        row(`edits an episode, ${name}`, edits, TUTORIAL.edits[split]),
+        row(`reads per episode, ${name}`, reads, TUTORIAL.reads[split]),
+        row(`edits per episode, ${name}`, edits, TUTORIAL.edits[split]),
         row(`first edit right, ${name}`, firstEditRight, TUTORIAL.firstEditRight[split]),
-        [`policy tokens an episode, ${name}`, null, actionTokens] as const,
+        [`policy tokens per episode, ${name}`, null, actionTokens] as const,
       ];
     }),
   };
@@ -281,8 +281,8 @@ export const REINFORCE_RUN: Experiment = {
   name: "reinforce",
   title: "TinyAgent learns by REINFORCE (Figure 6.3)",
   shows:
-    "80 updates of 64 episodes. The pass rate rises without a single read: names of training tasks are memorised, and " +
-    "edits are stacked. Both pay on the training tasks, and only the second on the held-out ones.",
+    "80 updates of 64 episodes. The pass rate rises without a single read: names of training tasks are memorized, and " +
+    "edits are stacked. Both pay off on the training tasks, only the second on the held-out ones.",
   tutorial: TUTORIAL,
   variants: {
     seq_mean_token_mean: "every episode weighs the same; watch the length of failures",

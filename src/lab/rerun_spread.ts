@@ -77,7 +77,7 @@ export const RERUN_SPREAD: Experiment = {
   title: "What a rerun changes: nothing, the last digits, or everything",
   shows:
     "The same seed gives the same bits, although the first run was evaluated in between and the rerun was not. " +
-    "Weights that are off by 1e-5 move no reward and hardly a gradient norm; another seed moves all of them.",
+    "Weights that are off by 1e-5 move no reward and barely move a gradient norm; another seed moves all of them.",
   tutorial: TUTORIAL,
   variants: {},
   costSeconds: 16, // Most of it cloning the base agent, which those that follow share.

@@ -58,7 +58,7 @@ export const REWARD_HACKING: Experiment = {
   title: "Reward hacking: the reward rises, and what it stands for falls",
   shows:
     "With the public tests as the reward the policy learns to hardcode their answers. Reward, entropy, gradient norm and " +
-    "approx_kl look like those of a run that converges; only the hidden tests and the exploit's share tell.",
+    "approx_kl look like those of a run that converges; only the hidden tests and the share of the exploit tell them apart.",
   tutorial: TUTORIAL,
   variants: {},
   costSeconds: 4,

@@ -44,8 +44,7 @@ export const SURROGATE: Experiment = {
   name: "surrogate",
   title: "The value of the surrogate loss means nothing",
   shows:
-    "Returns shifted by a constant give losses that have nothing to do with each other, and estimates of one and " +
-    "the same gradient. The shift decides the noise: −J is a good baseline, +5 a bad one.",
+    "Returns shifted by a constant give losses that have nothing to do with each other, but estimates of the same gradient. The shift decides the noise: −J is a good baseline, +5 a bad one.",
   tutorial: TUTORIAL,
   variants: {},
   costSeconds: 3,
@@ -60,7 +59,7 @@ export const SURROGATE: Experiment = {
     const [none, exactJ, five] = [0, 1, 2].map((i) => mean(streams.map((s) => 1 - s[i].cosine)));
     return Promise.resolve({
       tables: [{
-        title: `${episodeCount} episodes a stream; the first stream, and the mean of ${STREAMS}`,
+        title: `${episodeCount} episodes per stream; the first stream, and the mean of ${STREAMS}`,
         columns: [
           "shift",
           "tutorial value",

@@ -45,8 +45,7 @@ export const ZERO_ADVANTAGE: Experiment = {
   name: "zero_advantage",
   title: "A step without a signal is not a step without effect",
   shows:
-    "Loss and gradient are exactly 0 where every advantage is, and Adam moves the weights all the same, by the " +
-    "momentum of the step before. With skipZeroSignal nothing moves.",
+    "Loss and gradient are exactly 0 where every advantage is, and Adam moves the weights anyway, by the momentum of the step before. With skipZeroSignal nothing moves.",
   tutorial: TUTORIAL,
   variants: {},
   costSeconds: 2,

@@ -58,7 +58,7 @@ async function searchConsole(
 export function consoleSearch(forms: readonly ConsoleForm[]): LogReader {
   return {
     form: "console",
-    title: "console log of any of these trainers that begins with other output",
+    title: "console log of any of these trainers that starts with other output",
     howToGet: [],
     detect: (head) => head.length === 0 || isBinary(head) ? 0 : LAST_RESORT,
     async read(input, builder, options = {}) {

@@ -1,4 +1,4 @@
-/** A log as JSONL: one object a row, its step first, then every key; the JSONL reader gives the same log back. */
+/** A log as JSONL: one object per row, its step first, then every key; the JSONL reader gives the same log back. */
 import { UserError } from "../core/errors.ts";
 import { sentence, setting } from "../core/mention.ts";
 import type { RunLog } from "./run_log.ts";
@@ -88,7 +88,7 @@ function stepKeysOf(log: RunLog): StepKeys {
     throw new UserError(
       sentence`Cannot convert ${source.path}: its key ${
         rivals[0]
-      } is not its step and would be taken for it; rename it with ${
+      } is not its step but would be taken for it; rename it with ${
         setting("map", `${rivals[0]}=NAME`)
       }`,
     );

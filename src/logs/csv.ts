@@ -1,4 +1,4 @@
-/** CSV files with a row a step: any with a column that counts the steps, and those that W&B's panels export. */
+/** CSV files with a row per step: any with a column that counts the steps, and those that W&B's panels export. */
 import { UserError } from "../core/errors.ts";
 import { sentence, setting } from "../core/mention.ts";
 import { csvRecords, separatorOf, splitCells } from "./csv_records.ts";
@@ -57,7 +57,7 @@ export const CSV: LogReader = {
   howToGet: [
     "pandas: pd.DataFrame(trainer.state.log_history).to_csv('log.csv')",
     "Lightning: CSVLogger; its metrics.csv",
-    sentence`any other: a header, a row a step; ${
+    sentence`any other: a header and a row per step; ${
       setting("map", "COLUMN=step")
     } names the column of the steps`,
   ],

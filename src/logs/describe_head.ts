@@ -48,7 +48,7 @@ export function describeHead(head: Uint8Array): string {
       : `JSON lines with the keys ${keys.join(", ")}`;
   }
   const first = textOf(head).split(/[\r\n]+/).find((line) => line.trim() !== "");
-  return first === undefined ? "nothing but blanks" : `text that begins with ${shown(first)}`;
+  return first === undefined ? "nothing but whitespace" : `text that begins with ${shown(first)}`;
 }
 
 /** The sentence for a file that no reader knows. */

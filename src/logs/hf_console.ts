@@ -35,7 +35,7 @@ class HfParser implements ConsoleParser {
     if (!this.#open && !text.includes("'") && !text.includes('"') && !text.includes("%")) return;
     const { body } = consoleLine(text);
     if (this.#open && DICT.test(body)) {
-      this.#sink.ignore("dicts without an end", body);
+      this.#sink.ignore("dicts that never end", body);
       this.#open = undefined;
     }
     // Where a line feed is lost, several dicts and bars stand on one line.
@@ -89,7 +89,7 @@ class HfParser implements ConsoleParser {
     if (this.#open) {
       const { dict, line } = this.#open;
       const fields = dict.fieldsSoFar;
-      this.#sink.ignore("a dict that the end of the file cuts off", "");
+      this.#sink.ignore("a dict that the end of the file truncates", "");
       // A log of nothing else may be of another form; and where rows tell their step, one without it would stand at a guess.
       const isPlaced = !this.#steps.areTold || stepOf(fields) !== undefined;
       if (!this.#isFirst && isPlaced && isTrainerRow(fields)) this.#take(fields, line);
@@ -103,7 +103,7 @@ export const HF_CONSOLE: ConsoleForm = {
   form: "hf_console",
   title: "console log of the Hugging Face Trainer (TRL, Unsloth, ms-swift, open-r1)",
   howToGet: [
-    "TRL, Unsloth, open-r1: the output of the run in a file: python train.py 2>&1 | tee train.log " +
+    "TRL, Unsloth, open-r1: the run's output in a file: python train.py 2>&1 | tee train.log " +
     "(trainer_state.json in the output folder says more)",
   ],
   begin: (sink, options) => new HfParser(sink, options),

@@ -67,7 +67,7 @@ async function readHtml(
     // The last cell of a table without an end may be cut; whole rows are whole.
     const whole = open.parts.join("\n").replace(/(<\/tr>)(?![\s\S]*<\/tr>)[\s\S]*$/i, "$1");
     if (/<\/tr>$/i.test(whole)) tables.push(...tablesOfHtml(whole, open.line));
-    builder.ignore("a table that the end of the file cuts off", `line ${open.line}`);
+    builder.ignore("a table that the end of the file truncates", `line ${open.line}`);
   }
   if (tables.length === 0) throw new UserError(unreadable(input.name, input.head));
   addStepTables(tables, { builder, stepKey });

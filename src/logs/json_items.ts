@@ -36,5 +36,5 @@ export async function readJsonItems(
 ): Promise<void> {
   const stream = new JsonStream(parts, { listKey, name: input.name });
   for await (const text of textPieces(input.bytes())) stream.take(text);
-  if (stream.isOpen) sink.ignore("a document that the end of the file cuts off", input.name);
+  if (stream.isOpen) sink.ignore("a document that the end of the file truncates", input.name);
 }

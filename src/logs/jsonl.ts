@@ -36,7 +36,7 @@ function isDump(rows: readonly (readonly LogField[])[]): boolean {
 export const JSONL = jsonlReader({
   form: "jsonl",
   title: "any JSONL with numbers and a step",
-  howToGet: ['any program: one JSON object a line, for example {"step": 12, "reward": 0.41}'],
+  howToGet: ['any program: one JSON object per line, for example {"step": 12, "reward": 0.41}'],
   sureness(rows) {
     if (rows.length === 0 || isDump(rows)) return 0;
     const hasNumbers = rows.some((row) =>

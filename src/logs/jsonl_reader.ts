@@ -1,4 +1,4 @@
-/** Readers of JSONL logs: one object a line. */
+/** Readers of JSONL logs: one object per line. */
 import { headLines } from "./console_reader.ts";
 import { jsonFields } from "./fields.ts";
 import { fieldsSoFar, type LogField } from "./literal.ts";

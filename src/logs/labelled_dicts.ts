@@ -50,7 +50,7 @@ export class LabelledDicts implements ConsoleParser {
     const label = isMarked ? this.#form.label.exec(body) : null;
     const rest = label ? body.slice(label.index + label[0].length) : "";
     if (label && (rest.startsWith("{") || (rest === "" && this.#form.dictMayFollow))) {
-      if (this.#open?.dict) this.#sink.ignore("dicts without an end", this.#open.label[0]);
+      if (this.#open?.dict) this.#sink.ignore("dicts that never end", this.#open.label[0]);
       this.#begin({ label, line: number }, rest);
     } else if (this.#open?.dict) this.#close(this.#open, this.#open.dict.take(body));
     else if (this.#open) this.#begin(this.#open, body.trimStart());
@@ -79,7 +79,7 @@ export class LabelledDicts implements ConsoleParser {
   /** There are no more lines. */
   end(): void {
     if (this.#open?.dict) {
-      this.#sink.ignore("a dict that the end of the file cuts off", this.#open.label[0]);
+      this.#sink.ignore("a dict that the end of the file truncates", this.#open.label[0]);
     }
   }
 }

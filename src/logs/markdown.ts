@@ -54,7 +54,7 @@ async function readTables(
 export const MARKDOWN: LogReader = {
   form: "markdown",
   title: "Markdown tables with a column of steps",
-  howToGet: ["a notebook's table pasted into an issue, or df.to_markdown() of pandas"],
+  howToGet: ["a notebook's table pasted into an issue, or pandas' df.to_markdown()"],
   detect(head) {
     if (isBinary(head)) return 0;
     const lines = textOf(head).split(/\r\n|\r|\n/);

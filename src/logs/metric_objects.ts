@@ -62,7 +62,7 @@ class ObjectsParser implements ConsoleParser {
   }
 
   end(): void {
-    if (this.#open) this.#sink.ignore("an object that the end of the file cuts off", "");
+    if (this.#open) this.#sink.ignore("an object that the end of the file truncates", "");
   }
 }
 

@@ -73,7 +73,7 @@ export const NEMO_RL_CONSOLE: ConsoleForm = {
   title: "NeMo-RL console log",
   producer: "nemo_rl",
   howToGet: [
-    "NeMo-RL: the output of the run in a file: … 2>&1 | tee nemo.log; logger.wandb_enabled=true or " +
+    "NeMo-RL: the run's output in a file: … 2>&1 | tee nemo.log; logger.wandb_enabled=true or " +
     "logger.tensorboard_enabled=true writes many more metrics",
   ],
   begin: (sink) => new NemoParser(sink),

@@ -45,7 +45,7 @@ function parseNotebook(text: string, name: string): unknown {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new UserError(
-      `Cannot read ${name}: it begins as a notebook and is not valid JSON; it may be cut off, so save it again`,
+      `Cannot read ${name}: it begins like a notebook but is not valid JSON; it may be cut off, so save it again`,
     );
   }
 }

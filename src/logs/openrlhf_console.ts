@@ -11,7 +11,7 @@ export const OPENRLHF_CONSOLE: ConsoleForm = {
   form: "openrlhf_console",
   title: "OpenRLHF console log",
   producer: "openrlhf",
-  howToGet: ["OpenRLHF: the output of the run in a file: … 2>&1 | tee openrlhf.log"],
+  howToGet: ["OpenRLHF: the run's output in a file: … 2>&1 | tee openrlhf.log"],
   begin: (sink) =>
     new LabelledDicts(sink, {
       mark: "Global step ",

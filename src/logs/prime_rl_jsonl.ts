@@ -1,4 +1,4 @@
-/** prime-rl's metrics.jsonl: several rows a step, and no row has a value that was not finite. */
+/** prime-rl's metrics.jsonl: several rows per step, and no row has a value that was not finite. */
 import { jsonlReader, mostHave } from "./jsonl_reader.ts";
 
 /** prime-rl's JSONL. */

@@ -47,7 +47,7 @@ export class WireReader {
     const tag = this.int64();
     this.#field = Math.floor(tag / 8);
     this.#type = tag % 8;
-    if (!(this.#field >= 1)) throw new WireError("a field has no number");
+    if (!(this.#field >= 1)) throw new WireError("a field has no tag");
     return true;
   }
 

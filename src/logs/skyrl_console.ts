@@ -11,7 +11,7 @@ export const SKYRL_CONSOLE: ConsoleForm = {
   title: "SkyRL console log",
   producer: "skyrl",
   howToGet: [
-    'SkyRL: trainer.logger="console", with the output of the run in a file: … 2>&1 | tee skyrl.log',
+    'SkyRL: trainer.logger="console", and the output of the run in a file: … 2>&1 | tee skyrl.log',
   ],
   begin: (sink) =>
     new LabelledDicts(sink, {

@@ -12,7 +12,7 @@ export const SLIME_CONSOLE: ConsoleForm = {
   form: "slime_console",
   title: "slime console log",
   producer: "slime",
-  howToGet: ["slime: the output of the run in a file: … 2>&1 | tee slime.log"],
+  howToGet: ["slime: the run's output in a file: … 2>&1 | tee slime.log"],
   begin: (sink) =>
     new LabelledDicts(sink, {
       mark: ": {",

@@ -1,4 +1,4 @@
-/** Tables with a row a step, whatever they are written in: which column counts the steps, which keys the others are. */
+/** Tables with a row per step, whatever they are written in: which column counts the steps, which keys the others are. */
 import { UserError } from "../core/errors.ts";
 import { sentence, setting } from "../core/mention.ts";
 import { escapeControls } from "../core/sentence.ts";
@@ -60,7 +60,7 @@ export function planTable(
   const seen = new Set<string>();
   const keys = names.map((name, column) => {
     if (column === stepColumn || name === "") return undefined;
-    if (seen.has(name)) builder.ignore("columns whose name stands twice", name);
+    if (seen.has(name)) builder.ignore("columns whose name occurs twice", name);
     else if (seen.add(name)) return name;
     return undefined;
   });

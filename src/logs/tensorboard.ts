@@ -135,12 +135,12 @@ function addEvent(data: Uint8Array, record: number, builder: RunLogBuilder): voi
   builder.add(step, { line: record }, scalars);
 }
 
-/** Length of the frame's data. @throws {UserError} When its checksum does not fit. */
+/** Length of the frame's data. @throws {UserError} When its checksum does not match. */
 function frameLength(header: Uint8Array, where: string): number {
   const view = new DataView(header.buffer, header.byteOffset, header.byteLength);
   if (view.getUint32(8, true) !== maskedCrc32c(header, { start: 0, end: 8 })) {
     throw new UserError(
-      `Cannot read ${where}: the checksum of its length does not fit, so the file is damaged from there on`,
+      `Cannot read ${where}: the checksum of its length does not match, so the file is damaged from there on`,
     );
   }
   const length = view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32;
@@ -157,7 +157,7 @@ function checkData(frame: Uint8Array, where: string): Uint8Array {
   const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
   if (view.getUint32(end, true) !== maskedCrc32c(frame, { start: HEADER_BYTES, end })) {
     throw new UserError(
-      `Cannot read ${where}: the checksum of its data does not fit, so the file is damaged`,
+      `Cannot read ${where}: the checksum of its data does not match, so the file is damaged`,
     );
   }
   return frame.subarray(HEADER_BYTES, end);
@@ -206,7 +206,7 @@ async function readEvents(input: LogInput, builder: RunLogBuilder): Promise<void
 /** Event files of TensorBoard, one or several of one run. */
 export const TENSORBOARD: LogReader = {
   form: "tensorboard",
-  title: "TensorBoard event files (a file, or the folder of one run)",
+  title: "TensorBoard event files (a file, or one run's folder)",
   howToGet: [
     "TRL, Unsloth, ms-swift, open-r1: report_to=tensorboard; events in OUTPUT_DIR/runs/…",
     "verl: trainer.logger=[console,tensorboard], in $TENSORBOARD_DIR or tensorboard_log/…",

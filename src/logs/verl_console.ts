@@ -140,7 +140,7 @@ export const VERL_CONSOLE: ConsoleForm = {
   title: "verl console log",
   producer: "verl",
   howToGet: [
-    'verl: trainer.logger=["console"], with the output of the run in a file: … 2>&1 | tee verl.log',
+    'verl: trainer.logger=["console"], and the output of the run in a file: … 2>&1 | tee verl.log',
   ],
   begin: (sink) => new VerlParser(sink),
 };

@@ -47,7 +47,7 @@ class RecordParts {
   add(type: number, data: Uint8Array): Uint8Array | undefined {
     const begins = type === PART.full || type === PART.first;
     if (begins === this.isOpen || type < PART.full || type > PART.last) {
-      throw new WireError(`a part of the kind ${type} is out of place`);
+      throw new WireError(`a part of kind ${type} is out of place`);
     }
     if (type === PART.full) return data;
     this.#sizeBytes += data.length;
@@ -205,7 +205,7 @@ class WandbFile {
         throw this.#damaged(offset + position, "its length leaves the block");
       }
       if (view.getUint32(position, true) !== crc32(block, { start: dataStart - 1, end })) {
-        throw this.#damaged(offset + position, "its checksum does not fit");
+        throw this.#damaged(offset + position, "its checksum does not match");
       }
       this.#addPart(type, block.subarray(dataStart, end), offset + position);
       position = end;
@@ -245,13 +245,13 @@ async function readWandb(
     throw new UserError(
       `Cannot read ${input.name}: it is a W&B file of version ${
         input.head[6]
-      }, and only version 0 is known; ` +
+      }, and only version 0 can be read; ` +
         "export the run's history as CSV instead",
     );
   }
   if (input.head.length === FILE_HEADER.length) {
     throw new UserError(
-      `Cannot read ${input.name}: it holds the header of a W&B run and nothing else, ` +
+      `Cannot read ${input.name}: it holds only the header of a W&B run, ` +
         "so the run ended before it logged anything; name another run's file",
     );
   }
@@ -275,7 +275,7 @@ export const WANDB_FILE: LogReader = {
   form: "wandb_file",
   title: "Weights & Biases offline runs (wandb/offline-run-*/run-ID.wandb)",
   howToGet: [
-    "any framework that logs to W&B: WANDB_MODE=offline; the file lies in wandb/offline-run-…",
+    "any framework that logs to W&B: WANDB_MODE=offline; the file is in wandb/offline-run-…",
     "online runs leave the same file in wandb/run-…",
   ],
   detect: (head) => hasFileHeader(head) ? 1 : 0,

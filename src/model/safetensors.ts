@@ -145,7 +145,7 @@ function parseMetadata(value: unknown, refuse: Refuse): Readonly<Record<string, 
 
 function parseEntry(name: string, value: unknown, refuse: Refuse): TensorEntry {
   const label = `tensor ${show(name)}`;
-  if (!isRecord(value)) throw refuse(`${label} is described by no object`);
+  if (!isRecord(value)) throw refuse(`${label} is not described by an object`);
   const { dtype, shape, data_offsets: offsets } = value;
   if (dtype !== "F32" && dtype !== "I32") {
     throw refuse(`${label} has dtype ${show(dtype)}; F32 and I32 are allowed`);
@@ -185,7 +185,7 @@ function checkCoverage(entries: readonly TensorEntry[], dataBytes: number, refus
     covered = end;
   }
   if (covered !== dataBytes) {
-    throw refuse(`${dataBytes - covered} bytes after the last tensor belong to none`);
+    throw refuse(`${dataBytes - covered} bytes after the last tensor belong to no tensor`);
   }
 }
 

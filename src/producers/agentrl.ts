@@ -107,7 +107,7 @@ const DEFINITIONS: readonly MetricDefinition[] = [
     quantity: "k3",
     unit: "nats",
     says: "Mean k3 estimate against the reference over trained tokens; absent without a KL term.",
-    zero: "0 at the first step only: the policy still is the reference.",
+    zero: "0 at the first step only: the policy is still the reference.",
   },
   {
     metric: "kl_old",
@@ -116,7 +116,7 @@ const DEFINITIONS: readonly MetricDefinition[] = [
     quantity: "k3",
     unit: "nats",
     says: "Mean k3 estimate against the policy of the batch, before each minibatch's step.",
-    zero: "With one minibatch a step it is 0 by construction.",
+    zero: "With one minibatch per step it is 0 by construction.",
   },
   {
     metric: "ratio_max",
@@ -131,7 +131,7 @@ const DEFINITIONS: readonly MetricDefinition[] = [
     ...OF_TOKENS,
     unit: "share",
     says: "Share of trained tokens whose gradient the clip removed.",
-    zero: "With one minibatch a step it is 0 by construction.",
+    zero: "With one minibatch per step it is 0 by construction.",
   },
   {
     metric: "gap",
@@ -161,7 +161,7 @@ const DEFINITIONS: readonly MetricDefinition[] = [
     ...OF_MINIBATCHES,
     unit: "1",
     signed: true,
-    says: "Surrogate with its KL and entropy terms; no measure of progress.",
+    says: "Surrogate with its KL and entropy terms; not a measure of progress.",
   },
   {
     metric: "grad_norm",

@@ -12,7 +12,7 @@ const DEFINITIONS: readonly MetricDefinition[] = [
     ...OF_SAMPLES,
     unit: "reward",
     signed: true,
-    says: "Return of an episode that has just ended; one value an episode, no mean.",
+    says: "Return of an episode that has just ended; one value per episode, not a mean.",
   },
   {
     metric: "length",

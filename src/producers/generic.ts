@@ -7,7 +7,7 @@ import {
   type Unit,
 } from "./definition.ts";
 
-const BY_NAME = "Known by its name alone: the log does not tell how it is averaged or estimated.";
+const BY_NAME = "Known by its name alone: the log does not say how it is averaged or estimated.";
 
 /** A metric whose definition the log does not tell: rules that need one cannot use it. */
 function untold(

@@ -14,7 +14,7 @@ export const HF_TRAINER_DEFINITIONS: readonly MetricDefinition[] = [
     signed: true,
     decimals: 4,
     says:
-      "Mean of the loss since the last row; with one update per batch its value is the KL term or a weighted mean advantage, no measure of progress.",
+      "Mean of the loss since the last row; with one update per batch its value is the KL term or a weighted mean advantage, not a measure of progress.",
     zero:
       "With one update per batch and no KL term the loss is about 0 by construction, and four decimals hide the rest.",
     nan: "The loss itself was not finite.",
@@ -27,7 +27,7 @@ export const HF_TRAINER_DEFINITIONS: readonly MetricDefinition[] = [
     window: "last",
     unit: "norm",
     says:
-      "Norm of the gradient before clipping, of the last step before the row only and not a mean of the steps between.",
+      "Norm of the gradient before clipping, of only the last step before the row, not a mean of the steps between.",
     zero: "Every token of that step had advantage 0 and there is no KL or entropy term.",
     nan: "Under fp16 scaling the step was skipped; otherwise the gradient was not finite.",
   },

@@ -53,7 +53,7 @@ const DIFFERENT: readonly MetricDefinition[] = [
     unit: "nats",
     says:
       "k3 estimate against the reference, a mean of tokens or of sequences by version; with kl_in_reward it is summed over the answer.",
-    zero: "About 0 while the policy still is the reference.",
+    zero: "About 0 while the policy is still the reference.",
   },
 ];
 

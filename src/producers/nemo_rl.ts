@@ -62,7 +62,7 @@ const SAMPLER: readonly MetricDefinition[] = [
     unit: "nats",
     floor: KL_FLOOR,
     says:
-      "KL(trainer ‖ sampler), the other direction; the same token gives about 22,000, so that it cannot be compared with gen_kl_error.",
+      "KL(trainer ‖ sampler), the other direction; the same token gives about 22,000, so it cannot be compared with gen_kl_error.",
   },
   {
     metric: "importance_weight",
@@ -76,7 +76,7 @@ const SAMPLER: readonly MetricDefinition[] = [
     key: "is_oob_ratio",
     ...OF_TOKENS,
     unit: "share",
-    says: "Share of tokens whose importance weight lies outside of the allowed range.",
+    says: "Share of tokens whose importance weight lies outside the allowed range.",
   },
 ];
 
@@ -120,7 +120,7 @@ const POLICY: readonly MetricDefinition[] = [
     ...OF_STEP,
     unit: "1",
     signed: true,
-    says: "The loss of the step; no measure of progress.",
+    says: "The loss of the step; not a measure of progress.",
   },
   {
     metric: "grad_norm",

@@ -121,7 +121,7 @@ const DEFINITIONS: readonly MetricDefinition[] = [
     ...OF_TOKENS,
     unit: "1",
     signed: true,
-    says: "The loss of the step; no measure of progress.",
+    says: "The loss of the step; not a measure of progress.",
   },
   {
     metric: "grad_norm",

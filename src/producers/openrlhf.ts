@@ -37,7 +37,7 @@ const OUTCOME: readonly MetricDefinition[] = [
     quantity: "batch_std",
     unit: "reward",
     says: "Spread of the rewards over the whole batch.",
-    zero: "All samples of the batch were rewarded alike.",
+    zero: "All samples of the batch got the same reward.",
   },
   {
     metric: "truncated",
@@ -80,7 +80,8 @@ const POLICY: readonly MetricDefinition[] = [
     over: "unknown",
     quantity: "full",
     unit: "nats",
-    says: "Mean entropy of the next-token distribution, aggregated as the loss; no loss by itself.",
+    says:
+      "Mean entropy of the next-token distribution, aggregated as the loss; not a loss by itself.",
   },
   {
     metric: "kl_reference",
@@ -103,7 +104,7 @@ const POLICY: readonly MetricDefinition[] = [
     unit: "nats",
     signed: true,
     says: "Mean of old − new log-prob, weighted by tokens over the whole step.",
-    zero: "With one update a step it is 0 by construction.",
+    zero: "With one update per step it is 0 by construction.",
   },
   {
     metric: "clip_fraction",
@@ -111,7 +112,7 @@ const POLICY: readonly MetricDefinition[] = [
     ...OF_TOKENS,
     unit: "share",
     says: "Share of tokens whose clipped loss is the larger one.",
-    zero: "With one update a step it is 0 by construction.",
+    zero: "With one update per step it is 0 by construction.",
   },
   {
     metric: "gap",
@@ -129,7 +130,7 @@ const POLICY: readonly MetricDefinition[] = [
     ...OF_MINIBATCHES,
     unit: "1",
     signed: true,
-    says: "The policy loss; no measure of progress.",
+    says: "The policy loss; not a measure of progress.",
   },
   {
     metric: "grad_norm",

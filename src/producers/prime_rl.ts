@@ -26,7 +26,7 @@ const REWARDS: readonly MetricDefinition[] = [
     ...OF_SAMPLES,
     unit: "reward",
     signed: true,
-    says: "Mean reward of all rollouts, also of those that filters dropped.",
+    says: "Mean reward of all rollouts, including those that filters dropped.",
   },
   {
     metric: "reward",
@@ -132,7 +132,7 @@ const ROLLOUTS: readonly MetricDefinition[] = [
     ...OF_GROUPS,
     unit: "tokens",
     says:
-      "Mean over the problems of a rollout's tokens, the prompt and the environment's among them.",
+      "Mean over the problems of a rollout's tokens, including the prompt's and the environment's.",
   },
   {
     metric: "turns",
@@ -179,7 +179,7 @@ const TRAINER: readonly MetricDefinition[] = [
     quantity: "k3",
     unit: "nats",
     says:
-      "Mean k3 estimate of trainer against sampler over tokens; asynchronous rollouts are stale by design, and that is in it.",
+      "Mean k3 estimate of trainer against sampler over tokens; asynchronous rollouts are stale by design, and that is included.",
     nan: DROPPED,
   },
   {
@@ -219,7 +219,7 @@ const TRAINER: readonly MetricDefinition[] = [
     ...OF_STEP,
     unit: "1",
     signed: true,
-    says: "The loss of the step; no measure of progress.",
+    says: "The loss of the step; not a measure of progress.",
     nan: DROPPED,
   },
   {

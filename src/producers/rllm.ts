@@ -24,7 +24,7 @@ const OWN: readonly MetricDefinition[] = [
     ...OF_GROUPS,
     unit: "share",
     eras: ["shares"],
-    says: "Share of tasks of which every rollout failed.",
+    says: "Share of tasks whose every rollout failed.",
   },
   {
     metric: "all_solved",
@@ -32,7 +32,7 @@ const OWN: readonly MetricDefinition[] = [
     ...OF_GROUPS,
     unit: "share",
     eras: ["shares"],
-    says: "Share of tasks of which every rollout succeeded.",
+    says: "Share of tasks whose every rollout succeeded.",
   },
   {
     metric: "all_solved",

@@ -88,7 +88,7 @@ const POLICY: readonly MetricDefinition[] = [
     quantity: "chosen_at_runtime",
     unit: "nats",
     says: "Divergence from the policy that scored the batch, aggregated by loss_agg_mode.",
-    zero: "With one update a step it is 0 by construction.",
+    zero: "With one update per step it is 0 by construction.",
   },
   {
     metric: "ratio",
@@ -111,7 +111,7 @@ const POLICY: readonly MetricDefinition[] = [
     over: "unknown",
     unit: "share",
     says: "Share of tokens whose clipped loss is the larger one, aggregated by loss_agg_mode.",
-    zero: "With one update a step it is 0 by construction.",
+    zero: "With one update per step it is 0 by construction.",
   },
   {
     metric: "loss",
@@ -119,7 +119,7 @@ const POLICY: readonly MetricDefinition[] = [
     ...OF_MINIBATCHES,
     unit: "1",
     signed: true,
-    says: "The loss of the update; no measure of progress.",
+    says: "The loss of the update; not a measure of progress.",
   },
   {
     metric: "grad_norm",

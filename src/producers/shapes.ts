@@ -55,7 +55,7 @@ const BF16_GAP: Partial<Readonly<Record<Quantity, Floor>>> = {
     healthy: 1.02,
     look: 1.05,
     from:
-      "NeMo-RL's guide: a steep rise past 1 or 2 % is a bug of the weight update, above 1.05 look",
+      "NeMo-RL's guide: a steep rise past 1 or 2 % is a bug in the weight update, above 1.05 look",
   },
 };
 

@@ -98,7 +98,7 @@ const POLICY: readonly MetricDefinition[] = [
     ...OF_TOKENS,
     unit: "share",
     says: "Share of tokens whose clipped loss is the larger one.",
-    zero: "With one update a step it is 0 by construction.",
+    zero: "With one update per step it is 0 by construction.",
   },
   {
     metric: "gap",
@@ -123,7 +123,7 @@ const POLICY: readonly MetricDefinition[] = [
     ...OF_MINIBATCHES,
     unit: "1",
     signed: true,
-    says: "The loss of the update; no measure of progress.",
+    says: "The loss of the update; not a measure of progress.",
   },
   {
     metric: "grad_norm",

@@ -51,7 +51,8 @@ const TRAIN: readonly MetricDefinition[] = [
     ...OF_SEQUENCES,
     quantity: "full",
     unit: "nats",
-    says: "Mean of the sequences' mean entropy of the next-token distribution; no loss by itself.",
+    says:
+      "Mean of the sequences' mean entropy of the next-token distribution; not a loss by itself.",
   },
   {
     metric: "kl_reference",
@@ -60,7 +61,7 @@ const TRAIN: readonly MetricDefinition[] = [
     quantity: "chosen_at_runtime",
     unit: "nats",
     says: "KL to the reference by the estimator of --kl-loss-type, without its coefficient.",
-    zero: "Exactly 0 at the first step: the policy still is the reference.",
+    zero: "Exactly 0 at the first step: the policy is still the reference.",
   },
   {
     metric: "kl_old",
@@ -70,7 +71,7 @@ const TRAIN: readonly MetricDefinition[] = [
     unit: "nats",
     signed: true,
     says: "Mean of old − new log-prob over the sequences.",
-    zero: "By construction with one step a rollout, where old is new without its gradient.",
+    zero: "By construction with one step per rollout, where old is new without its gradient.",
   },
   {
     metric: "clip_fraction",
@@ -78,7 +79,7 @@ const TRAIN: readonly MetricDefinition[] = [
     ...OF_SEQUENCES,
     unit: "share",
     says: "Share of tokens whose clipped loss is the larger one, a mean of the sequences.",
-    zero: "By construction with one step a rollout.",
+    zero: "By construction with one step per rollout.",
   },
   {
     metric: "gap",
@@ -103,7 +104,7 @@ const TRAIN: readonly MetricDefinition[] = [
     ...OF_STEP,
     unit: "1",
     signed: true,
-    says: "The loss of the optimizer step; no measure of progress.",
+    says: "The loss of the optimizer step; not a measure of progress.",
   },
   {
     metric: "grad_norm",
@@ -167,8 +168,8 @@ export const SLIME: Producer = {
   alsoLogs: [/(?:rollout|train|perf|eval|passrate|multi_turn_metric)\/.+/],
   switchOn: {
     kl_reference: "--use-kl-loss --ref-load PATH",
-    kl_old: "more than one optimizer step a rollout: --num-steps-per-rollout above 1",
-    clip_fraction: "more than one optimizer step a rollout: --num-steps-per-rollout above 1",
+    kl_old: "more than one optimizer step per rollout: --num-steps-per-rollout above 1",
+    clip_fraction: "more than one optimizer step per rollout: --num-steps-per-rollout above 1",
     eval_score: "--eval-interval with --eval-prompt-data",
     tokens: "--save-debug-rollout-data and --save-debug-train-data",
   },

@@ -107,7 +107,7 @@ const POLICY: readonly MetricDefinition[] = [
     unit: "nats",
     signed: true,
     says: "Mean of sampler − base log-prob over the model's tokens; only with a KL penalty.",
-    zero: "The policy still is the base model.",
+    zero: "The policy is still the base model.",
   },
   {
     metric: "kl_teacher",

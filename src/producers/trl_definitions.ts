@@ -80,7 +80,7 @@ const REWARDS: readonly MetricDefinition[] = [
     unit: "reward",
     eras: ["2026-01-15", "2026-07-20"],
     says: "Spread of the rewards over the whole batch; it says nothing about flat groups.",
-    zero: "All samples of the batch were rewarded alike.",
+    zero: "All samples of the batch got the same reward.",
   },
   {
     metric: "flat_groups",
@@ -166,7 +166,7 @@ const POLICY: readonly MetricDefinition[] = [
       "Mean over completions of each one's mean k3 estimate against the reference, without the coefficient; absent where beta is 0.",
     onlyWith: "klCoef",
     zero:
-      "About 0 while the policy still is the reference; exactly 0 later means that they are one model.",
+      "About 0 while the policy is still the reference; exactly 0 later means that they are one model.",
   },
   {
     metric: "kl_reference",
@@ -180,7 +180,7 @@ const POLICY: readonly MetricDefinition[] = [
       "Mean k3 estimate against the reference over the completions' tokens, without the coefficient; absent where beta is 0.",
     onlyWith: "klCoef",
     zero:
-      "About 0 while the policy still is the reference; exactly 0 later means that they are one model.",
+      "About 0 while the policy is still the reference; exactly 0 later means that they are one model.",
   },
   {
     metric: "clip_fraction",
@@ -256,7 +256,7 @@ const SAMPLER: readonly MetricDefinition[] = [
     window: "mean",
     unit: "ratio",
     says:
-      "Mean importance weight after the cap and the mask, by default one product a sequence; below 1 by construction where top_p or top_k cut the sampler.",
+      "Mean importance weight after the cap and the mask, by default one product per sequence; below 1 by construction where top_p or top_k cut the sampler.",
     zero: "Every sequence was masked by the cap.",
   },
 ];

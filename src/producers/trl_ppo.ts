@@ -23,7 +23,7 @@ export const TRL_PPO_DEFINITIONS: readonly MetricDefinition[] = [
     signed: true,
     says:
       "PPO and old RLOO: log-ratio to the reference summed over the answer, mean over samples; 6.8 is ordinary, it is not per token.",
-    zero: "0 in the first row: the policy still is the reference.",
+    zero: "0 in the first row: the policy is still the reference.",
   },
   {
     metric: "entropy",
@@ -32,8 +32,7 @@ export const TRL_PPO_DEFINITIONS: readonly MetricDefinition[] = [
     over: "tokens",
     window: "mean",
     unit: "nats",
-    says:
-      "PPO: mean entropy of the next-token distribution over all positions, padding among them.",
+    says: "PPO: mean entropy of the next-token distribution over all positions, padding included.",
   },
   {
     metric: "entropy",

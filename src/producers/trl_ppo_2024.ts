@@ -35,7 +35,7 @@ const DEFINITIONS: readonly MetricDefinition[] = [
     unit: "nats",
     signed: true,
     says: "Log-ratio to the reference summed over the response, mean over samples; not per token.",
-    zero: "0 in the first row: the policy still is the reference.",
+    zero: "0 in the first row: the policy is still the reference.",
   },
   {
     metric: "entropy",
@@ -68,7 +68,7 @@ const DEFINITIONS: readonly MetricDefinition[] = [
     ...OF_MINIBATCHES,
     unit: "1",
     signed: true,
-    says: "The loss of the update; no measure of progress.",
+    says: "The loss of the update; not a measure of progress.",
   },
   {
     metric: "learning_rate",

@@ -23,7 +23,7 @@ const DIFFERENT: readonly MetricDefinition[] = [
     unit: "nats",
     says:
       "Mean over completions of each one's mean k3 estimate against the reference; logged with beta 0 as well.",
-    zero: "About 0 while the policy still is the reference.",
+    zero: "About 0 while the policy is still the reference.",
     nan: "A completion had no trained token: its mean is 0/0, and one such row is enough.",
   },
   {
@@ -34,7 +34,7 @@ const DIFFERENT: readonly MetricDefinition[] = [
     window: "mean",
     unit: "nats",
     says:
-      "Mean |trainer − vLLM| log-prob over the padded matrix: padding counts as 0, so that it is too small by the share of padding.",
+      "Mean |trainer − vLLM| log-prob over the padded matrix: padding counts as 0, so it is too small by the share of padding.",
   },
 ];
 

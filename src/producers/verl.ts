@@ -71,8 +71,8 @@ export const VERL: Producer = {
   switchOn: {
     gap: "actor_rollout_ref.rollout.calculate_log_probs=True",
     kl_reference: "actor_rollout_ref.actor.use_kl_loss=True, or algorithm.use_kl_in_reward=True",
-    kl_old: "more than one mini-batch a step: data.train_batch_size > ppo_mini_batch_size",
-    clip_fraction: "more than one mini-batch a step: data.train_batch_size > ppo_mini_batch_size",
+    kl_old: "more than one mini-batch per step: data.train_batch_size > ppo_mini_batch_size",
+    clip_fraction: "more than one mini-batch per step: data.train_batch_size > ppo_mini_batch_size",
     flat_groups: "trainer.rollout_data_dir=DIR (the scores of every group)",
     reward_components: "trainer.rollout_data_dir=DIR (the reward's extra keys of every sample)",
     eval_score: "trainer.test_freq=N and data.val_files",

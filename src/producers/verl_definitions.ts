@@ -54,7 +54,7 @@ const REWARDS: readonly MetricDefinition[] = [
     ...OF_SAMPLES,
     unit: "reward",
     signed: true,
-    says: "Mean of a data set's main score over N answers a prompt, sampled with val_kwargs.",
+    says: "Mean of a data set's main score over N answers per prompt, sampled with val_kwargs.",
   },
   {
     metric: "eval_score",
@@ -62,7 +62,7 @@ const REWARDS: readonly MetricDefinition[] = [
     ...OF_SAMPLES,
     unit: "reward",
     signed: true,
-    says: "Mean of a data set's other score over N answers a prompt.",
+    says: "Mean of a data set's other score over N answers per prompt.",
   },
   {
     metric: "eval_score",
@@ -147,7 +147,7 @@ const POLICY: readonly MetricDefinition[] = [
     quantity: "full",
     unit: "nats",
     says:
-      "Mean entropy during the update (no loss, whatever its name); in logs before April 2025 the only entropy.",
+      "Mean entropy during the update (not a loss, whatever its name); in logs before April 2025 the only entropy.",
   },
   {
     metric: "kl_reference",
@@ -185,7 +185,7 @@ const POLICY: readonly MetricDefinition[] = [
     says:
       "Mean of old − new log-prob over tokens, the plain mean of the step's micro-batches; signed, and clamped to ±20 a token.",
     zero:
-      "With one mini-batch a step it is 0 by construction, and three decimals hide what is small.",
+      "With one mini-batch per step it is 0 by construction, and three decimals hide what is small.",
     nan: KL_NAN,
   },
   {
@@ -195,7 +195,7 @@ const POLICY: readonly MetricDefinition[] = [
     unit: "share",
     says:
       "Share of tokens whose clipped loss is the larger one, the plain mean of the micro-batches.",
-    zero: "With one mini-batch a step it is 0 by construction.",
+    zero: "With one mini-batch per step it is 0 by construction.",
   },
   {
     metric: "clip_fraction",
@@ -211,7 +211,8 @@ const POLICY: readonly MetricDefinition[] = [
     ...OF_MINIBATCHES,
     unit: "1",
     signed: true,
-    says: "The policy-gradient loss alone, without KL and entropy terms; no measure of progress.",
+    says:
+      "The policy-gradient loss alone, without KL and entropy terms; not a measure of progress.",
   },
   {
     metric: "loss",
@@ -219,7 +220,7 @@ const POLICY: readonly MetricDefinition[] = [
     ...OF_MINIBATCHES,
     unit: "1",
     signed: true,
-    says: "The actor's loss with its KL and entropy terms; no measure of progress.",
+    says: "The actor's loss with its KL and entropy terms; not a measure of progress.",
   },
   {
     metric: "grad_norm",

@@ -41,9 +41,9 @@ export function rolloutPart(bench: z.infer<typeof rolloutSchema>, id: string): H
     id,
     title: "Time of a rollout, by the token",
     xLabel: "episodes",
-    yLabel: "µs a token",
+    yLabel: "µs per token",
     series: [{
-      name: "µs a token",
+      name: "µs per token",
       style: "line",
       tone: "first",
       points: rollouts.map(({ episodes, usPerToken }) => [episodes, usPerToken]),
@@ -54,7 +54,7 @@ ${machineFacts(bench, [peakFact(peak)])}
 <div class="results">${chartFigure(chart)}${
     resultTable({
       title: "Rollouts, and the roofline's least time as a share of the measured one",
-      columns: ["episodes", "ms", "tokens/s", "episodes/s", "µs a token", "roofline %"],
+      columns: ["episodes", "ms", "tokens/s", "episodes/s", "µs per token", "roofline %"],
       rows: rollouts.map((row) => [
         row.episodes,
         row.ms,

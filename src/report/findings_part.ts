@@ -38,13 +38,13 @@ export function chartLink(key: string | undefined, ids: ChartIds): Html {
 
 /** What each class is called, and what it means. */
 const CLASSES: Readonly<Record<FindingClass, readonly [string, string]>> = {
-  violated: ["Violated", "cannot be in a correct run"],
+  violated: ["Violated", "cannot happen in a correct run"],
   suspect: ["Suspect", "worth a look; something else may explain it"],
   expected: ["Expected", "looks alarming, and is so by construction"],
-  note: ["Note", "true, worth knowing, and no fault"],
+  note: ["Note", "true, worth knowing, not a fault"],
   holds: ["Holds", "was checked and is right"],
   "not-checkable": ["Not checkable", "the record lacks what it needs"],
-  "not-applicable": ["Not applicable", "the setting has none of what it asks for"],
+  "not-applicable": ["Not applicable", "the setting has nothing for it to check"],
 };
 
 function evidence({ step, value, bound, boundFrom }: SaidFinding): string {

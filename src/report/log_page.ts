@@ -33,7 +33,7 @@ function sourceFacts({ view }: LogData): Html {
   const range = steps.length === 0
     ? "none"
     : `${formatNumber(steps[0])} to ${formatNumber(steps[steps.length - 1])}`;
-  const who = producer?.title ?? "not known: its keys are nobody's that is known here";
+  const who = producer?.title ?? "unknown: its keys belong to no trainer known here";
   return facts([
     ["log", path],
     ["form", files.length > 1 ? `${form}, ${files.length} files` : form],

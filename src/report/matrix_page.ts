@@ -81,7 +81,7 @@ export function matrixPage({ rows, further }: MatrixData): Section {
       focus; arrow keys move between cells.</p>
       ${names(rows)}
       ${table("The faults of the tutorial", rows)}
-      ${table("Further faults, and configurations that run correct code", further)}
+      ${table("More faults, and configurations that run correct code", further)}
       <p
         class="note">Invariants catch faults of the code. A configuration runs correct code: no check can catch it, and the healthy
       reference and an independent evaluation have to.</p>

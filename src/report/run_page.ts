@@ -193,7 +193,7 @@ ${checksTable(run.checks)}${laterChecksPart(run)}
 <p class="note">${
     bandNote(run)
   } Triangles on the axis: checkpoints (open) and recorded steps (filled).
-Exact zeros on a logarithmic axis stand at its foot, marked 0.</p>
+Exact zeros on a logarithmic axis are drawn at its foot, marked 0.</p>
 ${recordedList(run)}
 ${groups.map(([group, title, charts]) => block(group, title, grid(charts)))}${
     block("other", "Other metrics", grid(others))

@@ -58,7 +58,7 @@ ${
           name,
           oursMsPerToken * 1000,
           typeof peerMsPerToken === "number" ? peerMsPerToken * 1000 : null,
-          "µs a token",
+          "µs per token",
           ratio,
         ]
       ),

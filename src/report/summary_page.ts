@@ -146,7 +146,7 @@ function runFindings({ runs }: ReportContent): Html[] {
 function logFindings({ logs }: ReportContent): Html[] {
   return logs.map(({ name, findings, view }, i) => {
     const first = firstToAct(findings);
-    const words = first ? first.sentence : "nothing was found that wants a word.";
+    const words = first ? first.sentence : "nothing was found that is worth a word.";
     return html`${link(idOf("log", i), name)} (${
       view.producer?.title ?? "unknown trainer"
     }): ${words}`;

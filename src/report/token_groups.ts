@@ -167,7 +167,7 @@ export function groupsPart(
   const left = count - cards.length;
   return html`
     <p
-      class="note">Groups that a finding points to stand first, then those whose rewards differ.${left >
+      class="note">Groups that a finding points to come first, then those whose rewards differ.${left >
           0
         ? ` ${formatNumber(left)} of ${formatNumber(count)} are left out.`
         : ""}</p>

@@ -175,8 +175,7 @@ export function transcripts(run: RunData, prefix: string): Html {
     <p
       class="key note">Written by the <span class="token prompt">prompt</span>, the <span class="token policy">policy</span>
     (its log-prob shows on hover and focus; a <span class="token policy unlikely">double line</span> marks probabilities below 5 %), the
-    <span class="token tool">tool</span>. The advantage is the one that the run's algorithm takes from the rewards of the group. Equal episodes of a step
-    stand once, with their number. A click on a point of a chart leads to the episodes of its step.</p>
+    <span class="token tool">tool</span>. The advantage is the one that the run's algorithm takes from the rewards of the group. Equal episodes of a step are shown once, with a count. A click on a point of a chart leads to the episodes of its step.</p>
     <div class="episodes">${steps.map((step) => stepTranscripts(run, step, prefix))}</div>
   `;
 }

@@ -50,7 +50,7 @@ function causeItem(
 
 const UNCHECKED: Readonly<Record<Unchecked, string>> = {
   "not-checkable": "Symptoms that are not checkable: the record lacks what they need",
-  "not-applicable": "Symptoms that are not applicable: the setting has none of it",
+  "not-applicable": "Symptoms that are not applicable: the setting has nothing of the kind",
 };
 
 function uncheckedPart(unchecked: readonly UncheckedSymptom[], kind: Unchecked): Html {
@@ -90,7 +90,7 @@ function judgement({ report, findings }: RunJudgement, ids: ChartIds): Html {
   }${uncheckedPart(unchecked, "not-applicable")}${
     notCompared.length === 0
       ? NOTHING
-      : html`<p class="note">Held against no healthy runs: those that are pinned need ${
+      : html`<p class="note">Compared with no healthy runs: the pinned ones need ${
         notCompared.join(", ")
       }.</p>`
   }`;

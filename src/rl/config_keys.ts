@@ -148,7 +148,7 @@ export const CONFIG_KEYS = {
     default: 8,
   },
   resampleRounds: {
-    meaning: "how often groups of equal rewards are sampled again before the update; 0: never",
+    meaning: "how often groups of equal rewards are resampled before the update; 0: never",
     schema: z.int().min(0).max(64),
     default: 0,
   },
@@ -248,7 +248,7 @@ export const CONFIG_KEYS = {
     default: 1,
   },
   checkEvery: {
-    meaning: "steps between those after which the checks are made again; 0: none",
+    meaning: "steps between those after which the checks are repeated; 0: none",
     // Runs of earlier versions do not have the key.
     schema: every.default(0),
     default: 0,

@@ -25,13 +25,13 @@ export const METRICS = {
     group: "outcome",
     formula: "share of episodes that were submitted and pass the hidden tests",
     unit: "share",
-    flags: "below reward: the reward looks at something else than the goal",
+    flags: "below reward: the reward measures something other than the goal",
   },
   eval_pass: {
     group: "outcome",
     formula: "pass_rate over held-out tasks, hidden tests",
     unit: "share",
-    flags: "flat while reward rises: hacking, a shortcut, memorised tasks",
+    flags: "flat while reward rises: hacking, a shortcut, memorized tasks",
   },
   eval_pass_low: {
     group: "outcome",
@@ -55,7 +55,7 @@ export const METRICS = {
     group: "behaviour",
     formula: "test calls of an episode, mean",
     unit: "calls",
-    flags: "rising with reward flat: turns without use",
+    flags: "rising with reward flat: wasted turns",
   },
   edits: {
     group: "behaviour",
@@ -71,9 +71,9 @@ export const METRICS = {
   },
   hardcode: {
     group: "behaviour",
-    formula: "share of episodes with a hardcode_tests",
+    formula: "share of episodes with a hardcode_tests call",
     unit: "share",
-    flags: "rising: a hackable reward, or a policy that climbs down the reward",
+    flags: "rising: a hackable reward, or a policy that descends the reward",
   },
   submitted: {
     group: "behaviour",
@@ -103,13 +103,14 @@ export const METRICS = {
     group: "behaviour",
     formula: "length of the failing episodes, mean; 0 where none fails",
     unit: "tokens",
-    flags: "growing away from length_pass: an aggregation that is lenient with long failures",
+    flags: "growing away from length_pass: an aggregation that is lenient on long failures",
   },
   entropy: {
     group: "optimizer",
     formula: "mean entropy of π over trained tokens",
     unit: "nats",
-    flags: "falling ahead of the reward: collapse; rising: foreign tokens or too large steps",
+    flags:
+      "falling ahead of the reward: collapse; rising: tokens of others, or steps that are too large",
   },
   approx_kl: {
     group: "optimizer",

@@ -1,4 +1,4 @@
-/** The metrics of a training step, in four groups: outcome, behaviour, optimizer, consistency. One row a step. */
+/** The metrics of a training step, in four groups: outcome, behaviour, optimizer, consistency. One row per step. */
 import { at } from "../core/element.ts";
 import { largest, mean, quantile, type RateInterval, wilsonInterval } from "../core/statistics.ts";
 import type { TrainBatch } from "./train_batch.ts";

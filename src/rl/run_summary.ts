@@ -28,7 +28,7 @@ function meansOf(rows: readonly MetricsRow[]): MetricMeans {
 /**
  * Sums a run up.
  *
- * @param rows Its metrics, a row a step.
+ * @param rows Its metrics, a row per step.
  * @returns The summary.
  */
 export function summarizeRun(rows: readonly MetricsRow[]): RunSummary {

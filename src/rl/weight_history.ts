@@ -36,7 +36,7 @@ export class WeightHistory {
     if (weights_W) return weights_W;
     throw new UserError(
       `Cannot sample step ${step} with the weights of ${back} steps before: the state that it begins from holds those ` +
-        `of ${this.#earlier.length}; start the run again, or go on from an earlier checkpoint`,
+        `of ${this.#earlier.length}; start the run again, or continue from an earlier checkpoint`,
     );
   }
 }

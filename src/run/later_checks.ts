@@ -65,7 +65,7 @@ export class LaterChecks {
     if (broken.length === 0 || isIgnored) return undefined;
     const list = broken.map(({ id, name, value }) => `${id} ${name} (${value?.toPrecision(3)})`);
     return new UserError(
-      sentence`Cannot train on: in step ${report.step} the trainer violates ${
+      sentence`Cannot continue training: in step ${report.step} the trainer violates ${
         list.join(", ")
       }; see ${this.#path}, or continue with ${setting("resume")} ${setting("ignoreChecks")}`,
       1,

@@ -11,7 +11,7 @@ export interface RunDirectory extends Disposable {
   readonly path: string;
   /** Resolved configuration, versions, adapter, seed. */
   readonly config: string;
-  /** One row a step. */
+  /** One row per step. */
   readonly metrics: string;
   /** Verdicts of the invariants at step 0. */
   readonly checks: string;

@@ -122,7 +122,7 @@ export const COMMON_DUMP: TokenReader = {
   form: "common_dump",
   title: "the common token dump, version 1",
   howToGet: [
-    "any trainer: one JSON object a sequence, as docs/formats.md describes; docs/exporters/ has the writers for TRL, verl, ROLL, slime, SkyRL and OpenRLHF",
+    "any trainer: one JSON object per sequence, as docs/formats.md describes; docs/exporters/ has the writers for TRL, verl, ROLL, slime, SkyRL and OpenRLHF",
   ],
   holds: "tokens",
   detect(head) {

@@ -17,27 +17,27 @@ const values = z.array(z.union([z.number(), NON_FINITE, z.null()])).meta({ id: "
 
 /** What a row says of the sequence as a whole. */
 export const COMMON_DUMP_SCALARS = z.object({
-  v: z.literal(1).describe("version of the form"),
+  v: z.literal(1).describe("version of the format"),
   run: NAME.optional().describe("name of the run"),
   env: NAME.optional().describe("environment or task set"),
   step: COUNT.optional().describe("training step"),
   phase: z.enum(["pre", "post"]).optional()
-    .describe("lp_new is of before or after the update on this batch"),
+    .describe("whether lp_new is from before or after the update on this batch"),
   rank: COUNT.optional().describe("process of the trainer"),
   mb: COUNT.optional().describe("micro-batch within the step"),
-  pack_row: COUNT.optional().describe("packed row of the micro-batch that it stood in"),
-  pack_at: COUNT.optional().describe("token of that row at which it began (default 0)"),
+  pack_row: COUNT.optional().describe("packed row of the micro-batch that it was in"),
+  pack_at: COUNT.optional().describe("index in that row at which it begins (default 0)"),
   pad: z.object({ left: COUNT, right: COUNT }).optional()
-    .describe("tokens of padding that stood beside it and are not in the arrays"),
+    .describe("padding tokens in its row that are not in the arrays"),
   group: NAME.optional().describe("samples of one group share a prompt and a baseline"),
   sample: NAME.optional().describe("name of the sample; one of several turns may be several rows"),
-  reward: NUMBER.optional().describe("what the whole sample was paid"),
+  reward: NUMBER.optional().describe("reward of the whole sample"),
   reward_parts: z.record(z.string(), NUMBER).optional().describe("its parts by name"),
   stop: z.enum(["eos", "length", "tool", "error", "other"]).optional()
     .describe("why it ended; error: the environment or the infrastructure failed"),
   stop_text: z.string().optional().describe("the same in the trainer's words"),
-  temp: z.number().min(0).optional().describe("temperature that the sampler was asked for"),
-  top_p: z.number().min(0).max(1).optional().describe("top-p that the sampler was asked for"),
+  temp: z.number().min(0).optional().describe("temperature requested from the sampler"),
+  top_p: z.number().min(0).max(1).optional().describe("top-p requested from the sampler"),
   loss: z.object({
     agg: z.string().optional().describe("the trainer's name of the aggregation"),
     denom: NUMBER.optional().describe("what the sum over tokens was divided by"),
@@ -49,8 +49,8 @@ export const COMMON_DUMP_SCALARS = z.object({
 
 /** A whole row. Every array is as long as `ids`, which a schema cannot say. */
 export const COMMON_DUMP_ROW = COMMON_DUMP_SCALARS.extend({
-  ids: ids.describe("token ids; every other array has as many values, value i about ids[i]"),
-  pos: ids.optional().describe("positions that the model was told"),
+  ids: ids.describe("token ids; every other array has as many values, value i for ids[i]"),
+  pos: ids.optional().describe("positions given to the model"),
   mask: flags.optional().describe("1 where the loss trains the token"),
   sampled: flags.optional().describe("1 where the policy drew the token"),
   role: z.array(z.enum(ROLE_LETTERS)).optional()

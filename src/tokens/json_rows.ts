@@ -1,4 +1,4 @@
-/** Rows of a dump in JSONL: one object a line, with the bare NaN and Infinity that Python writes. */
+/** Rows of a dump in JSONL: one object per line, with the bare NaN and Infinity that Python writes. */
 import type { LogInput } from "../logs/reader.ts";
 import { endOfQuoted } from "../logs/literal.ts";
 import { isBinary, linesOf, textOf } from "../logs/text_lines.ts";

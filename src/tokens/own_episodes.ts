@@ -58,7 +58,7 @@ function sequenceOf(row: Field): TokenSequence {
 /** Our own episodes. */
 export const OWN_EPISODES: TokenReader = {
   form: "agentrl_episodes",
-  title: "the episodes of a run of agentrl",
+  title: "the episodes of an agentrl run",
   producer: "agentrl",
   howToGet: ["agentrl: a run's folder, its episodes.jsonl or one of its steps/N"],
   holds: "tokens",

@@ -56,11 +56,11 @@ export async function* parquetRows(
     const question: ParquetQuestion = { file, maxRows };
     worker.postMessage(question, [file]);
     for (;;) {
-      const answer = await next() ?? { error: "decoding it does not end" };
+      const answer = await next() ?? { error: "decoding it does not finish" };
       if ("done" in answer) return;
       if ("error" in answer) {
         throw new UserError(
-          `Cannot read ${name}: its Parquet is damaged, too long, or packed otherwise than with Snappy (${answer.error})`,
+          `Cannot read ${name}: its Parquet is damaged, too long, or compressed with something other than Snappy (${answer.error})`,
         );
       }
       yield answer.rows;

@@ -60,7 +60,7 @@ export const TINKER_ROLLOUTS: TokenReader = {
     for await (const row of jsonRows(input, notes)) {
       const split = row.get("split").label();
       if (split === undefined || split === "train") yield sequenceOf(row);
-      else notes.ignore("rows of another split than train", split);
+      else notes.ignore("rows of a split other than train", split);
     }
   },
 };

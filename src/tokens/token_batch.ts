@@ -42,7 +42,7 @@ export interface StatedLoss {
   readonly denominator?: number;
 }
 
-/** One training sample. What a dump does not tell is left out. Arrays have one value a token. */
+/** One training sample. What a dump does not tell is left out. Arrays have one value per token. */
 export interface TokenSequence {
   /** Where it stands: the file as it was given, and its line or row, from 1. */
   readonly file: string;

@@ -5,7 +5,7 @@ import type { TokenSequence, TokenValues } from "./token_batch.ts";
 import type { TokenNotes, TokenReader } from "./token_reader.ts";
 import { present, sliceValues, withoutFillers, withoutFirst } from "./token_values.ts";
 
-/** The version of the form that is read. */
+/** The version of the format that is read. */
 const SCHEMA_VERSION = 1;
 
 /** What a row says of each of its tokens. */
@@ -116,7 +116,7 @@ export const TOKEN_EXPORTS: TokenReader = {
   title: "prime-rl token_exports/step_N/rank_R.jsonl",
   producer: "prime_rl",
   howToGet: [
-    "prime-rl: trainer.enable_token_export = true; with the traces in rollouts/ of the same folder groups, rewards and roles are known, too",
+    "prime-rl: trainer.enable_token_export = true; with the traces in rollouts/ of the same folder, groups, rewards and roles are known, too",
   ],
   holds: "tokens",
   detect(head) {

@@ -27,7 +27,7 @@ Deno.test("describeProducer() says what a key is, its sign, its unit, and what 0
   assert(
     / {2}actor\/ppo_kl\n {4}k1 · over tokens · nats · signed\n {6}Mean of old − new/.test(text),
   );
-  assert(text.includes("      0: With one mini-batch a step it is 0 by construction"));
+  assert(text.includes("      0: With one mini-batch per step it is 0 by construction"));
   assert(text.includes("      NaN: A mini-batch was not finite."));
   assert(text.includes("Healthy up to 0.005, a look from 0.01: verl's FAQ"));
   assert(text.includes("gap: actor_rollout_ref.rollout.calculate_log_probs=True"));

@@ -1,4 +1,4 @@
-/** Small runs for the tests of src/debug: the golden agent in the rl gym, 16 episodes a step. */
+/** Small runs for the tests of src/debug: the golden agent in the rl gym, 16 episodes per step. */
 import type { CompiledGym } from "../../src/gym/compiled.ts";
 import { compileGym } from "../../src/gym/compiled.ts";
 import { openGym } from "../../src/gym/gym.ts";

@@ -105,7 +105,7 @@ export const CASES: Readonly<
     rows: altered({ entropy: (_, step) => 0.5 * 0.8 ** step }),
     first: "entropy_sign",
   },
-  "the entropy bonus that is asked for pulls with its size and the other sign": {
+  "the entropy bonus pulls with its full size but the wrong sign": {
     checks: broken(15).map((check) => check.id === 15 ? { ...check, value: 2 } : check),
     told: { settings: { entropyCoef: 0.01, klCoef: 0 } },
     first: "entropy_sign",
@@ -160,11 +160,11 @@ export const CASES: Readonly<
     rows: altered({ logp_gap: (_, step) => step === 0 ? 0 : 0.01 }),
     first: "stale_sampler",
   },
-  "nothing is ever clipped and the ratio is exactly 1 all run": {
+  "nothing is ever clipped and the ratio is exactly 1 throughout": {
     rows: altered({ clip_frac: constant(0), ratio_max: constant(1), approx_kl: constant(0) }),
     first: "stale_old_logp",
   },
-  "the KL to the reference is exactly 0 all run": {
+  "the KL to the reference is exactly 0 throughout": {
     rows: altered({ kl_ref: constant(0) }),
     first: "ref_is_policy",
   },
@@ -180,7 +180,7 @@ export const CASES: Readonly<
     rows: altered({ grad_norm: (norm) => 3 * norm }),
     first: "mask_shift",
   },
-  "gradients are too small all run": {
+  "gradients are too small throughout": {
     rows: altered({ grad_norm: (norm) => 0.3 * norm }),
     first: "denominator",
   },

@@ -28,7 +28,7 @@ Deno.test("triage() clears no suspect by a check that leaves out the run's own t
   assert(named(early), "nobody tells");
   assert(!named(verdicts()), "check 15 holds");
   const { checks, told } = CASES[
-    "the entropy bonus that is asked for pulls with its size and the other sign"
+    "the entropy bonus pulls with its full size but the wrong sign"
   ]!;
   assertEquals(checks!.find(({ id }) => id === 10)?.verdict, "holds");
   assertEquals(judge(HEALTHY, checks, told).causes[0]?.fault, "entropy_sign");
@@ -84,7 +84,7 @@ Deno.test("triage() asks no metric what the setting has none of", () => {
     ratio_max: constant(1),
     approx_kl: constant(0),
   });
-  const symptom = "nothing is ever clipped and the ratio is exactly 1 all run";
+  const symptom = "nothing is ever clipped and the ratio is exactly 1 throughout";
   const named = (checks: readonly RecordedCheck[]) =>
     judge(onPolicy, checks).causes.some(({ fault }) => fault === "stale_old_logp");
   const apart = verdicts({ 7: "not-applicable" });
@@ -158,7 +158,7 @@ Deno.test("triage() holds no run of another setting against the healthy runs, an
     [{ algorithm: "reinforce" }, "the algorithm grpo"],
     [{ settings: { ...told, preset: "chapter6" } }, "preset rl"],
     [{ settings: { ...told, base: "rl:0" } }, "the base agent rl:2"],
-    [{ settings: { ...told, stepsPerUpdate: 4 } }, "2 optimizer steps a batch"],
+    [{ settings: { ...told, stepsPerUpdate: 4 } }, "2 optimizer steps per batch"],
     [{ settings: { ...told, aggregation: "constant" } }, "aggregation token_mean"],
   ];
   for (const [other, need] of others) {
@@ -200,9 +200,9 @@ Deno.test("triage() names no setting that the run is told not to have, and belie
       { reward: "public" },
       { reward: "hidden" },
     ],
-    ["the KL to the reference is exactly 0 all run", { klCoef: 0.1 }, { klCoef: 0 }],
+    ["the KL to the reference is exactly 0 throughout", { klCoef: 0.1 }, { klCoef: 0 }],
     [
-      "nothing is ever clipped and the ratio is exactly 1 all run",
+      "nothing is ever clipped and the ratio is exactly 1 throughout",
       { stepsPerUpdate: 2 },
       { stepsPerUpdate: 1 },
     ],

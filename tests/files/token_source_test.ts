@@ -35,7 +35,7 @@ async function readAll(batch: TokenBatch) {
   return { rows, ignored: Object.fromEntries(ignored) };
 }
 
-const UNFINISHED = "steps without the file STABLE: their writer may not have been done";
+const UNFINISHED = "steps without the file STABLE: their writer may not have finished";
 
 /** A run's folder with exports of two steps and two ranks, and a log. */
 const RUN = {

@@ -35,7 +35,7 @@ const HEADER = [
   "2,624 tokens of the policy), written as dumps and broken in one way each",
   "(`tests/foreign/token_breakages.ts`). Log-probs at another temperature, of a cut distribution, of older",
   "weights and behind padding are the model's own, computed by the reference. Sampler and trainer differ",
-  "by noise of 0.015 nats a token. Seeds change which groups are there, the noise, the advantages (GRPO,",
+  "by noise of 0.015 nats per token. Seeds change which groups are there, the noise, the advantages (GRPO,",
   "Dr. GRPO, RLOO), how a dump says who wrote a token (a flag, roles, zeros, nulls), ranks, and where the",
   "breakage is.",
   "",

@@ -125,7 +125,7 @@ Deno.test(`CompiledEnvironment plays ${STREAMS} random token streams exactly as 
   for (const [what, count] of Object.entries(seen)) assert(count > STREAMS * 4 / 100, what);
 });
 
-Deno.test("compileGym() finds three programs a task, and four states where edits are counted", () => {
+Deno.test("compileGym() finds three programs per task, and four states where edits are counted", () => {
   const chapter6 = compileGym(gym, "chapter6");
   const rl = compileGym(gym, "rl");
   assertEquals([chapter6.stateCount, rl.stateCount], [90, 120]);

@@ -18,7 +18,7 @@ function logOf(rows: readonly (readonly [number, Record<string, number | null>, 
   return builder.finish({ path: "path", form: "form" });
 }
 
-Deno.test("jsonlOf() writes a row a step, and what JSON has no number for as text", () => {
+Deno.test("jsonlOf() writes a row per step, and what JSON has no number for as text", () => {
   const log = logOf([
     [0, { loss: 1e-45, 'a"b': NaN, inf: Infinity }],
     [1, { loss: -0, inf: -Infinity, none: null }],

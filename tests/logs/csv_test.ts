@@ -76,7 +76,7 @@ Deno.test("csv notes columns of one name, rows without a step, and cells beyond 
   const log = await readFiles(CSV, ["step,a,a\n1,2,3\nx,4,5\n2,6,7,8\n"]);
   assertEquals(allPoints(log), { a: [[1, 2], [2, 6]] });
   assertEquals(log.source.ignored.map(({ what, count }) => [what, count]), [
-    ["columns whose name stands twice", 1],
+    ["columns whose name occurs twice", 1],
     ["rows without a step", 1],
     ["cells beyond the header", 1],
   ]);

@@ -35,7 +35,7 @@ Deno.test("what is not a log ends in one sentence that says what was seen", asyn
     ["Dear diary,\x1b[31m\u202e\n", 'text that begins with "Dear diary, [31m"'],
     ["x".repeat(100_000), `text that begins with "${"x".repeat(60)}…"`],
     ['{"input":"a","output":"b","score":1}\n', "JSON lines with the keys input, output, score"],
-    ["\n \n", "nothing but blanks"],
+    ["\n \n", "nothing but whitespace"],
   ];
   for (const [content, seen] of cases) {
     const error = await assertRejects(() => readText(content), UserError);

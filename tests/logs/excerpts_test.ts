@@ -10,7 +10,7 @@ Deno.test("console of the Trainer: the last dict gives its whole fields where th
   );
   assertEquals(points(log, "grad_norm"), [[1, 0.25], [2, 0.5]]);
   assertEquals(points(log, "reward"), [[1, 0.125]]);
-  assertEquals(ignoredOf(log), { "a dict that the end of the file cuts off": 1 });
+  assertEquals(ignoredOf(log), { "a dict that the end of the file truncates": 1 });
 });
 
 Deno.test("console of the Trainer: a cut dict is skipped where rows tell their steps", async () => {

@@ -98,7 +98,7 @@ Deno.test("trainer_state.json: a cut-off file gives its whole rows", async () =>
   const cut = TRAINER_STATE_TEXT.slice(0, TRAINER_STATE_TEXT.indexOf('"reward": 0.625') + 15);
   const log = await readText(cut);
   assertEquals(points(log, "reward"), [[10, 0.44], [20, 0.5]]);
-  assertEquals(ignoredOf(log), { "a document that the end of the file cuts off": 1 });
+  assertEquals(ignoredOf(log), { "a document that the end of the file truncates": 1 });
 });
 
 Deno.test("console: steps come from the training's bar, not from others", async () => {
@@ -189,7 +189,7 @@ config = {'model': 'a', 'reward': {'scale': 2}, 'lr': 0.1}
 {'loss': 3.5, 'epoch':`,
   );
   assertEquals(allPoints(log), { loss: [[3, 1.5], [4, 2.5]], epoch: [[3, 0.1], [4, 0.2]] });
-  assertEquals(ignoredOf(log), { "a dict that the end of the file cuts off": 1 });
+  assertEquals(ignoredOf(log), { "a dict that the end of the file truncates": 1 });
 });
 
 Deno.test("console: several dicts and bars may stand on one line", async () => {

@@ -124,7 +124,7 @@ export const VERL_JSONL_TEXT = [
   '{"step":2,"data":{"actor/pg_loss":-0.02,"actor/grad_norm":0.5,"critic/score/mean":0.375}}\n',
 ].join("");
 
-/** prime-rl's metrics.jsonl: several rows a step, an orchestrator that lags, a value that was not finite left out. */
+/** prime-rl's metrics.jsonl: several rows per step, an orchestrator that lags, a value that was not finite left out. */
 export const PRIME_JSONL_TEXT = [
   '{"step":0,"time":1700000000.5,"loss/mean":0.5,"mismatch_kl/all/mean":0.001,"entropy/all/mean":0.25}\n',
   '{"step":0,"time":1700000001.5,"optim/lr":1e-06,"optim/grad_norm":0.125}\n',

@@ -97,7 +97,7 @@ Deno.test("parseSafetensors() refuses a wrong file with one sentence that says w
     [makeFile(tensor(',"dtype":"F32"'), 8), 'holds "dtype" twice'],
     [makeFile('{"__metadata__":{"x":1}}', 0), "__metadata__ must be an object of texts"],
     [makeFile('{"__metadata__":[]}', 0), "__metadata__ must be"],
-    [makeFile('{"a":3}', 0), 'tensor "a" is described by no object'],
+    [makeFile('{"a":3}', 0), 'tensor "a" is not described by an object'],
     [
       makeFile('{"a":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}}', 8),
       'dtype "I64"; F32 and I32',

@@ -13,7 +13,7 @@ import { withFolder } from "../files/with_folder.ts";
 const openCommands = async () => new Commands(await testGpu());
 
 gpuTest(
-  "runTraining() leaves one row a step, the episodes, and checkpoints from step 0 on",
+  "runTraining() leaves one row per step, the episodes, and checkpoints from step 0 on",
   () =>
     withFolder(async (path) => {
       const settings = smallSettings(5, ["episodesEvery=2"]);

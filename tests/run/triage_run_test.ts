@@ -29,7 +29,7 @@ function settings(others: Partial<RunSettings> = {}): RunSettings {
   };
 }
 
-Deno.test("readFacts() tells algorithm, numbers, names, base agent and steps a batch, and not the fault", () =>
+Deno.test("readFacts() tells algorithm, numbers, names, base agent and steps per batch, and not the fault", () =>
   withFolder((folder) => {
     const path = `${folder}/config.json`;
     writeSettings(path, settings());

@@ -156,7 +156,7 @@ ${names}
 
 ${matrixTable(matrix.rows)}
 
-Further faults, and configurations that run correct code. \`stale_sampler\` cannot be caught before the first step: there
+More faults, and configurations that run correct code. \`stale_sampler\` cannot be caught before the first step: there
 are no older weights yet. From step 1 on its \`logp_gap\` shows it. No invariant can catch a configuration.
 
 ${matrixTable(matrix.further)}`);

@@ -64,7 +64,7 @@ Deno.test("tinker: lengths are counted over the turns, and other splits are told
   const { form, sequences, ignored } = await readDump(
     jsonl([row, { ...row, split: "test" }, { ...row, steps: [{}] }]),
   );
-  assertEquals([form, ignored], ["tinker_rollouts", { "rows of another split than train": 1 }]);
+  assertEquals([form, ignored], ["tinker_rollouts", { "rows of a split other than train": 1 }]);
   assertEquals(sequences[0], {
     ...TEXT,
     row: 1,
@@ -132,5 +132,5 @@ Deno.test("parquetRows() ends where a flipped bit would let the decoder run for 
   await assertRejects(() => decode(2), UserError, "it has 3 rows");
   // In the header of the first page.
   file[10] ^= 8;
-  await assertRejects(() => decode(3, 1000), UserError, "decoding it does not end");
+  await assertRejects(() => decode(3, 1000), UserError, "decoding it does not finish");
 });

@@ -8,7 +8,7 @@ const LABELS = { min: -100, max: 2 ** 31 - 1 };
 export const LABELLED_DUMP: TokenReader = {
   form: "labelled",
   title: "JSONL with input_ids, labels and logprobs",
-  howToGet: ["any script: one object a sequence with lists of one length"],
+  howToGet: ["any script: one object per sequence with lists of one length"],
   holds: "tokens",
   detect: (head) => {
     const keys = firstKeys(head);

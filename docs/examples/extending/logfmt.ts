@@ -1,4 +1,4 @@
-/** logfmt: pairs such as `level=info step=3 reward=0.25`, a row a line, as many services write their logs. */
+/** logfmt: pairs such as `level=info step=3 reward=0.25`, a row per line, as many services write their logs. */
 import type { ConsoleForm } from "../../../src/logs/console_reader.ts";
 import { numbersOf } from "../../../src/logs/fields.ts";
 

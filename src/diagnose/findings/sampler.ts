@@ -6,7 +6,7 @@ import { floorOf } from "../../producers/shapes.ts";
 import { changeOf, type Curve, lastQuarter, middle, say, shiftOf } from "./curve.ts";
 import { about, type Context, type Rule, stepsText } from "./rule.ts";
 
-/** Rounding of f32 engines is about 1e-6 nats a token; this leaves room for other orders of sums. */
+/** Rounding of f32 engines is about 1e-6 nats per token; this leaves room for other orders of sums. */
 const F32_NATS = 1e-4;
 
 function noiseOf(context: Context, { series: { definition } }: Curve): Floor | undefined {

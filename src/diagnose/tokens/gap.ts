@@ -164,7 +164,7 @@ function judgeLevel(tally: GapTally, bounds: EngineBounds, isStale: boolean): Fi
   const { absolute, sizes } = tally;
   const { count, mean, error } = absolute.estimate;
   const sides = [...tally.partners].map((side) => SIDE_WORDS[side]).join(" or ");
-  const sentence = `${SIDE_WORDS.sampler} and ${sides} differ by ${say(mean)} nats a token (${
+  const sentence = `${SIDE_WORDS.sampler} and ${sides} differ by ${say(mean)} nats per token (${
     quantilesOf(tally)
   }; ${countOf(count, "token")}), ${biasOf(tally, absolute.estimate)}.`;
   const common = {

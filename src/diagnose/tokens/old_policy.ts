@@ -76,7 +76,7 @@ function judgeOld(tally: OldTally, { look = 0.1, healthy, from, engine }: Engine
       bound: look,
       sentence: `The old log-probs are not those of the policy that sampled: they are ${
         say(old.mean)
-      } nats a token from the sampler's, while the trainer's are ${say(trainer.mean)} from them.`,
+      } nats per token from the sampler's, while the trainer's are ${say(trainer.mean)} from them.`,
       alternatives: ["the ratio is meant to divide by an older policy"],
       next:
         "Compute the old log-probs once per batch, with the weights, temperature and mask that sampled it.",
@@ -88,7 +88,7 @@ function judgeOld(tally: OldTally, { look = 0.1, healthy, from, engine }: Engine
     ...common,
     class: "holds",
     bound: healthy,
-    sentence: `The old log-probs are the sampler's, up to ${say(old.mean)} nats a token.`,
+    sentence: `The old log-probs are the sampler's, up to ${say(old.mean)} nats per token.`,
   }];
 }
 
@@ -103,7 +103,7 @@ function judgeRatio(tally: OldTally, bounds: EngineBounds): Finding[] {
         id: RATIO,
         class: "holds",
         value: Math.exp(unknown.mean),
-        sentence: `Old and trainer's log-probs agree: ${say(unknown.mean)} nats a token apart.`,
+        sentence: `Old and trainer's log-probs agree: ${say(unknown.mean)} nats per token apart.`,
       }];
     }
     return [
@@ -124,7 +124,7 @@ function judgeRatio(tally: OldTally, bounds: EngineBounds): Finding[] {
       boundFrom: bounds.from,
       sentence: `Before the first update old and trainer's log-probs must be equal, and differ by ${
         say(mean)
-      } nats a token (${countOf(count, "token")}).`,
+      } nats per token (${countOf(count, "token")}).`,
       alternatives: [
         "dropout, or a different mask or position, in one of the two passes",
         "the old log-probs are the sampler's, at a different temperature or with older weights",
@@ -145,7 +145,7 @@ function judgeRatio(tally: OldTally, bounds: EngineBounds): Finding[] {
     class: "holds",
     value: mean,
     bound: bounds.healthy,
-    sentence: `The ratio is 1 before the first update, up to ${say(mean)} nats a token.`,
+    sentence: `The ratio is 1 before the first update, up to ${say(mean)} nats per token.`,
   }];
 }
 

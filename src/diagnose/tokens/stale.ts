@@ -105,7 +105,7 @@ function byStep(cells: readonly Cell[], bounds: EngineBounds): Finding | undefin
       boundFrom: "the steps before",
       sentence: `The gap between sampler and trainer jumps at step ${step}, from ${
         say(before.mean)
-      } to ${say(mean)} nats a token${
+      } to ${say(mean)} nats per token${
         i + 1 < ordered.length ? ` (${say(after)} from there on)` : ""
       }: engines round alike at every step, so the sampler's weights are no longer the trainer's.`,
       alternatives: [

@@ -53,7 +53,7 @@ export type SettingNeed =
   & {
     /** Its name in `TestedRun.settings`. */
     readonly setting: string;
-    /** The need in words, for example `more than one optimizer step a batch`. */
+    /** The need in words, for example `more than one optimizer step per batch`. */
     readonly words: string;
   }
   & (

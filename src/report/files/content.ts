@@ -139,8 +139,8 @@ async function add(
     };
   }
   throw new UserError(
-    `Cannot report ${path}: it holds none of what this reads, which are folders of runs, of the catalogue and of ` +
-      "experiments, and the JSON of the matrix of checks and of timings",
+    `Cannot report ${path}: it holds nothing that a report shows: folders of runs, of the ` +
+      "catalogue or of experiments, or the JSON of the matrix of checks or of timings",
   );
 }
 

@@ -193,7 +193,7 @@ class TokenView {
     const rest = this.#chosen.length - this.#shown.length;
     this.#find(".token-more").hidden = rest === 0;
     this.#find("[role=status]").textContent = this.#chosen.length === 0
-      ? "No sequence of this page is like that."
+      ? "No sequence on this page matches."
       : `${this.#shown.length} of ${this.#chosen.length} sequences are shown.`;
     this.#colour();
   }
