@@ -1,6 +1,6 @@
 /** `agentrl convert` of a token dump: the common dump, a sequence after the other. */
 import { writeFileStreamAtomic } from "../src/files/atomic_file.ts";
-import { readTokens } from "../src/files/token_source.ts";
+import { readTokens, type ReadTokensOptions } from "../src/files/token_source.ts";
 import { commonDumpLine } from "../src/tokens/common_dump_line.ts";
 import type { TokenBatch } from "../src/tokens/token_batch.ts";
 import { counted } from "../src/tokens/token_counts.ts";
@@ -18,13 +18,17 @@ async function* encodedLines(batch: TokenBatch): AsyncGenerator<Uint8Array> {
 /**
  * Converts a dump.
  *
- * @param path A file or a folder in which dumps lie.
- * @param out The JSONL file; it appears whole or not at all.
+ * @param path A file, a folder in which dumps lie, or `-`.
+ * @param options.out The JSONL file; it appears whole or not at all.
+ * @param options.opened Standard input, where it is open already.
  * @throws {UserError} When the dump is damaged, or the file cannot be written.
  */
-export async function convertDump(path: string, out: string): Promise<Outcome> {
+export async function convertDump(
+  path: string,
+  { out, opened }: { readonly out: string } & Pick<ReadTokensOptions, "opened">,
+): Promise<Outcome> {
   return await withReadProgress(async (onProgress) => {
-    const { batch, counts } = counted(await readTokens(path, { onProgress }));
+    const { batch, counts } = counted(await readTokens(path, { onProgress, opened }));
     await writeFileStreamAtomic(out, encodedLines(batch));
     const { source } = batch;
     const { sequences, tokens } = counts();

@@ -206,7 +206,7 @@ export interface ParsedFlags<F extends Flags> {
  * Parses the arguments of a command.
  *
  * @param args The arguments after the command's name.
- * @param declared The command's flags, the common ones among them. With `--help` nothing is required.
+ * @param declared The command's flags, the common ones among them. With `--help` nothing is required, and no value is read.
  * @returns The values, complete and checked, and the positional arguments.
  * @throws {UserError} When a flag is unknown, given twice, has no value or a value that is not allowed, or is required and missing.
  */
@@ -236,9 +236,9 @@ export function parseFlags<const F extends Flags>(
   const values: Record<string, unknown> = {};
   for (const [name, flag] of Object.entries(declared)) {
     const given = parsed[parsedName(name)];
+    if (parsed.help === true && flag.kind !== "boolean") continue;
     refuseEmpty(given, name);
-    const optional = parsed.help === true && given === undefined && flag.kind !== "boolean";
-    values[name] = optional ? undefined : parseValue(name, given, flag);
+    values[name] = parseValue(name, given, flag);
   }
   return { flags: values as FlagValues<F>, positionals: parsed._.map(String) };
 }

@@ -5,7 +5,9 @@ import { checkpointPath } from "../src/run/run_directory.ts";
 import { agentrlCommand, mentionWords } from "./words.ts";
 
 /** A path that begins with a dash would be read as a flag. */
-const path = (text: string) => text.startsWith("-") ? `./${text}` : text;
+export function path(text: string): string {
+  return text.startsWith("-") ? `./${text}` : text;
+}
 
 /** `key=value` of a configuration, as flags. */
 function setFlags(config: Readonly<Record<string, unknown>>): string[] {

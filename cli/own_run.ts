@@ -1,29 +1,48 @@
 /** What triage says of a run of ours, for a terminal and as a document. */
 import { withDigits } from "../src/core/digits.ts";
 import { wrapText } from "../src/core/wrap_text.ts";
-import { sayFinding, speakAgainst } from "../src/diagnose/finding.ts";
+import { type SaidFinding, sayFinding, speakAgainst } from "../src/diagnose/finding.ts";
+import { say } from "../src/diagnose/findings/curve.ts";
+import { statisticWords } from "../src/diagnose/metric_series.ts";
 import type { Evidence, Unchecked } from "../src/diagnose/triage/evaluate.ts";
 import type { Cause, TriageReport } from "../src/diagnose/triage/triage.ts";
+import { infoOf, isFolder } from "../src/files/paths.ts";
+import { MAX_JUDGED_BYTES } from "../src/files/own_run.ts";
+import { formatBytes } from "../src/files/read_file.ts";
 import { terminalColumns } from "../src/files/terminal.ts";
 import { HEALTHY_RUNS } from "../src/faults/healthy_reference.ts";
+import { runPaths } from "../src/run/run_directory.ts";
 import { triageRun } from "../src/run/triage_run.ts";
 import type { Outcome } from "./command.ts";
 import { formatTable } from "./flags.ts";
-import { COMMAND_WORDS, nextCommand } from "./next_command.ts";
+import { findingsText } from "./findings_text.ts";
+import { COMMAND_WORDS, nextCommand, path } from "./next_command.ts";
+import {
+  type DumpFlags,
+  dumpSourceDocument,
+  dumpSubject,
+  type JudgedDump,
+  judgeDump,
+} from "./read_dump.ts";
+import { agentrlCommand } from "./words.ts";
 
-/** A text in the terminal's columns, behind blanks. */
+function isGrave({ class: kind }: SaidFinding): boolean {
+  return kind === "violated" || kind === "suspect";
+}
+
+/** A text in the terminal's columns, after blanks. */
 function wrapped(text: string, indent: number): string[] {
   return wrapText(text, { columns: terminalColumns(), indent, hanging: indent + 2 });
 }
 
 function describeEvidence(evidence: Evidence): string[] {
   const { metric, statistic, step, value, relation, bound, boundFrom } = evidence;
-  const number = (n: number | null) => n === null ? "no number" : withDigits(n, 4);
+  const number = (n: number | null) => n === null ? "not a number" : withDigits(n, 4);
   return [
     ...wrapped(
       bound === null
         ? `${metric} is ${statistic} in step ${step}`
-        : `${metric} (${statistic}, step ${step}) is ${number(value)}; ` +
+        : `${metric} (${statisticWords(statistic)}, step ${step}) is ${number(value)}; ` +
           `bound ${relation} ${number(bound)}`,
       7,
     ),
@@ -66,7 +85,16 @@ function comparison({ notCompared }: TriageReport): string {
   return `with no healthy runs: the pinned ones need ${notCompared.join(", ")}`;
 }
 
-function describeReport(report: TriageReport, run: string): string {
+function describeReport(
+  report: TriageReport,
+  { run, tokens, found }: {
+    readonly run: string;
+    /** What is known of the tokens, in a line. */
+    readonly tokens: string;
+    /** What is said against them. */
+    readonly found: readonly string[];
+  },
+): string {
   const { causes, note, evidence } = report;
   const shown = [
     ...describeSymptoms(evidence),
@@ -74,8 +102,14 @@ function describeReport(report: TriageReport, run: string): string {
     ...describeUnknown(report),
   ];
   return [
-    ...formatTable([["run", run], ["answer", note], ["compared", comparison(report)]]),
+    ...formatTable([
+      ["run", run],
+      ["answer", note],
+      ["compared", comparison(report)],
+      ["tokens", tokens],
+    ]),
     ...(shown.length > 0 ? ["", ...shown] : []),
+    ...found,
     ...Object.entries(UNCHECKED).flatMap(([verdict, title]) => {
       const symptoms = report.unchecked.filter((one) => one.verdict === verdict);
       return symptoms.length === 0 ? [] : [
@@ -89,16 +123,56 @@ function describeReport(report: TriageReport, run: string): string {
   ].join("\n");
 }
 
+/** The tokens of a run's episodes, judged; or why they are not. */
+async function judgeEpisodes(
+  run: string,
+  flags: DumpFlags,
+): Promise<JudgedDump | { readonly reason: string }> {
+  const sizeBytes = isFolder(run) ? infoOf(runPaths(run).episodes)?.size ?? 0 : 0;
+  if (sizeBytes === 0) return { reason: "no episodes recorded" };
+  if (sizeBytes > MAX_JUDGED_BYTES) {
+    return {
+      reason: `${formatBytes(sizeBytes)} of episodes are too many to judge here; run ` +
+        agentrlCommand("check", ["--tokens", path(run)]),
+    };
+  }
+  return await judgeDump(run, flags);
+}
+
+/** What is said against the tokens, as triage says it of a token dump. */
+function describeTokens(dump: JudgedDump): string[] {
+  const grave = dump.findings.filter(isGrave);
+  if (grave.length === 0) return [];
+  const layout = { columns: terminalColumns(), hasColours: false, all: false };
+  return ["", findingsText({ ...dumpSubject(dump, layout), source: [] }, grave, layout)];
+}
+
+function tokensRow(tokens: JudgedDump | { readonly reason: string }): string {
+  if ("reason" in tokens) return tokens.reason;
+  const { counts, findings } = tokens;
+  const count = findings.filter(isGrave).length;
+  const said = count === 0 ? "nothing found" : count === 1 ? "1 finding" : `${count} findings`;
+  return `${say(counts.tokens)} in ${say(counts.sequences)} recorded episodes: ${said}`;
+}
+
 /**
- * Triages a run of ours.
+ * Triages a run of ours: its metrics, its checks, and the tokens of its recorded episodes.
  *
  * @param run Its folder, or its metrics.jsonl.
- * @param options.strict Whether suspects also make the exit code 3.
+ * @param flags.strict Whether suspects also make the exit code 3.
  * @returns Conclusion and causes, and both with the verdicts of the invariants as findings.
  */
-export function triageOwnRun(run: string, { strict }: { readonly strict: boolean }): Outcome {
+export async function triageOwnRun(
+  run: string,
+  flags: DumpFlags & { readonly strict: boolean },
+): Promise<Outcome> {
   const { metrics: { rowCount, series }, report, findings: found } = triageRun(run);
-  const findings = found.map((finding) => sayFinding(finding, COMMAND_WORDS));
+  const tokens = await judgeEpisodes(run, flags);
+  const dump = "reason" in tokens ? undefined : tokens;
+  const findings = [
+    ...found.map((finding) => sayFinding(finding, COMMAND_WORDS)),
+    ...dump?.findings ?? [],
+  ];
   return {
     document: {
       run,
@@ -115,10 +189,18 @@ export function triageOwnRun(run: string, { strict }: { readonly strict: boolean
       ...report,
       causes: report.causes.map((cause) => ({ ...cause, next: nextCommand(cause.next) })),
       comparedWith: report.notCompared.length === 0 ? HEALTHY_RUNS : null,
+      ...(dump && { dump: dumpSourceDocument(dump) }),
       findings,
     },
-    text: describeReport(report, run),
-    emphasis: [{ pattern: /^ {2}\d+\. \w+/gm, style: "red" }],
-    ...(speakAgainst(findings, { strict }) ? { exitCode: 3 } : {}),
+    text: describeReport(report, {
+      run,
+      tokens: tokensRow(tokens),
+      found: dump ? describeTokens(dump) : [],
+    }),
+    emphasis: [
+      { pattern: /^ {2}\d+\. \w+|^Violated:.*/gm, style: "red" },
+      { pattern: /^Suspect:.*/gm, style: "yellow" },
+    ],
+    ...(speakAgainst(findings, flags) ? { exitCode: 3 } : {}),
   };
 }

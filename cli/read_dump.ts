@@ -3,7 +3,7 @@ import { type SaidFinding, sayFinding } from "../src/diagnose/finding.ts";
 import { say } from "../src/diagnose/findings/curve.ts";
 import { firstToAct } from "../src/diagnose/findings/order.ts";
 import { judgeTokens, type TokenSettings } from "../src/diagnose/tokens/judge_tokens.ts";
-import { readTokens } from "../src/files/token_source.ts";
+import { readTokens, type ReadTokensOptions } from "../src/files/token_source.ts";
 import { producerTitle } from "../src/producers/producers.ts";
 import type { TokenSource } from "../src/tokens/token_batch.ts";
 import { counted, type TokenCounts } from "../src/tokens/token_counts.ts";
@@ -36,11 +36,16 @@ export function tokenSettings({ sampler, groupSize }: DumpFlags): TokenSettings 
  * Reads a dump and judges it.
  *
  * @param path A file, a folder in which dumps lie, or `-`.
+ * @param options.opened Standard input, where it is open already.
  * @throws {UserError} When there is no dump, or it is damaged.
  */
-export async function judgeDump(path: string, flags: DumpFlags): Promise<JudgedDump> {
+export async function judgeDump(
+  path: string,
+  flags: DumpFlags,
+  { opened }: Pick<ReadTokensOptions, "opened"> = {},
+): Promise<JudgedDump> {
   return await withReadProgress(async (onProgress) => {
-    const { batch, counts } = counted(await readTokens(path, { onProgress }));
+    const { batch, counts } = counted(await readTokens(path, { onProgress, opened }));
     const findings = await judgeTokens(batch, tokenSettings(flags));
     return {
       source: batch.source,

@@ -1,5 +1,5 @@
 /** Reads logs of any trainer, by the flags that the commands about logs share, and shows how far the reading is. */
-import { readRunLog } from "../src/files/log_source.ts";
+import { type ReadLogOptions, readRunLog } from "../src/files/log_source.ts";
 import { type Progress, stderrProgress } from "../src/files/progress.ts";
 import type { LogSettings, RunLog } from "../src/logs/run_log.ts";
 import { interpret } from "../src/producers/interpret.ts";
@@ -91,9 +91,14 @@ export async function withReadProgress<T>(
  * Reads a log, and shows how far it is on stderr where that takes time.
  *
  * @param path A file, a folder or `-`, as the user gave it.
+ * @param options.opened Standard input, where it is open already.
  * @throws {UserError} When there is no log, or none that can be read.
  */
-export async function readLog(path: string, flags: ReadFlags): Promise<RunLog> {
+export async function readLog(
+  path: string,
+  flags: ReadFlags,
+  { opened }: Pick<ReadLogOptions, "opened"> = {},
+): Promise<RunLog> {
   const { map, run, loggingSteps } = flags;
   return await withReadProgress((onProgress) =>
     readRunLog(path, {
@@ -101,13 +106,18 @@ export async function readLog(path: string, flags: ReadFlags): Promise<RunLog> {
       run,
       settings: loggingSteps === undefined ? {} : { loggingSteps },
       onProgress,
+      opened,
     })
   );
 }
 
 /** Reads a log and gives it its meaning. @throws {UserError} As {@linkcode readLog} does. */
-export async function readView(path: string, flags: JudgeFlags): Promise<RunView> {
-  return interpret(await readLog(path, flags), { settings: settingsOf(flags) });
+export async function readView(
+  path: string,
+  flags: JudgeFlags,
+  options: Pick<ReadLogOptions, "opened"> = {},
+): Promise<RunView> {
+  return interpret(await readLog(path, flags, options), { settings: settingsOf(flags) });
 }
 
 /** The healthy run that `--against` names; undefined without it. */

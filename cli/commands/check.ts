@@ -141,7 +141,7 @@ export const command = defineCommand({
     checkpoint: {
       kind: "string",
       help: "weights before the update: a safetensors file, or a run's folder, whose latest " +
-        "checkpoint and gym are taken(default: the base agent of the debugging runs)",
+        "checkpoint and gym are used (default: the base agent of the debugging runs)",
     },
     bug: { kind: "string", choices: FAULT_NAMES, help: "a planted fault" },
     matrix: {

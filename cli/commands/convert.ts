@@ -53,12 +53,12 @@ export const command = defineCommand({
   async run({ out, ...flags }, [path]) {
     const inputs = path === "-" ? [] : [path];
     requireOutput(out, { inputs });
-    const { log: isLog, dump: isDump } = await contentOf(path);
+    const { log: isLog, dump: isDump, opened } = await contentOf(path);
     if (isDump && !isLog) {
       const { convertDump } = await import("../convert_dump.ts");
-      return await convertDump(path, out);
+      return await convertDump(path, { out, opened });
     }
-    const log = await readLog(path, flags);
+    const log = await readLog(path, flags, { opened });
     const { source, rows, columns } = log;
     writeFilePartsAtomic(out, encoded(jsonlOf(log)));
     const view = interpret(log, { settings: {} });

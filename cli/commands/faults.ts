@@ -168,7 +168,7 @@ export const command = defineCommand({
     checkpoint: {
       kind: "string",
       help:
-        "base agent: a safetensors file, or a run's folder, whose latest checkpoint is used(default: made once, in --out)",
+        "base agent: a safetensors file, or a run's folder, whose latest checkpoint is used (default: made once, in --out)",
     },
     ...GPU_FLAGS,
   },

@@ -46,7 +46,7 @@ export const command = defineCommand({
     requireOutput(out, { inputs: read.filter((path) => path !== "-") });
     const isReplaced = requireReportPlace(out);
     const sizeBytes = await reportLogs(paths, out, {
-      readView: (path) => readView(path, flags),
+      readView: (path, { opened }) => readView(path, flags, { opened }),
       against: await readAgainst(flags),
       tokens: tokenSettings(flags),
       textOf: tokenizer === undefined ? undefined : await readTokenizer(tokenizer),

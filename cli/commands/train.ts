@@ -187,7 +187,8 @@ export const command = defineCommand({
     base: {
       kind: "string",
       help: "agent to start from: plain, rl, untrained, rl:SEED, a safetensors file, or a run's " +
-        "folder, whose latest checkpoint and gym are used(default: the kind that suits the gym, cloned at the start)",
+        "folder, whose latest checkpoint and gym are used (default: the kind that suits the gym, " +
+        "cloned at the start)",
     },
     bug: { kind: "string", choices: FAULT_NAMES, help: "a planted fault" },
     gate: { kind: "boolean", default: true, help: "start even if an invariant is violated" },

@@ -3,9 +3,10 @@ import { UserError } from "../../src/core/errors.ts";
 import { type SaidFinding, sayFinding, speakAgainst } from "../../src/diagnose/finding.ts";
 import { judgeLog } from "../../src/diagnose/findings/judge_log.ts";
 import { firstToAct, orderFindings } from "../../src/diagnose/findings/order.ts";
+import type { OpenedLog } from "../../src/files/log_input.ts";
 import { isOwnRun } from "../../src/files/own_run.ts";
 import { hasColours, terminalColumns } from "../../src/files/terminal.ts";
-import { contentOf } from "../../src/files/token_source.ts";
+import { contentOf, type PathContent } from "../../src/files/token_source.ts";
 import type { RunView } from "../../src/producers/run_view.ts";
 import { resemblances } from "../../src/producers/suggest.ts";
 import { defineCommand, type Outcome } from "../command.ts";
@@ -75,8 +76,8 @@ function documentOf(view: RunView, findings: readonly SaidFinding[]) {
   };
 }
 
-async function judgePath(path: string, flags: Values) {
-  const view = await readView(path, flags);
+async function judgePath(path: string, flags: Values, opened?: OpenedLog) {
+  const view = await readView(path, flags, { opened });
   const against = await readAgainst(flags);
   const findings = judgeLog(view, { against }).map((found) => sayFinding(found, COMMAND_WORDS));
   return { view, findings, document: documentOf(view, findings), files: view.log.source.files };
@@ -86,8 +87,12 @@ function layoutOf({ all }: Values): Layout {
   return { columns: terminalColumns(), hasColours: hasColours(), all };
 }
 
-async function triageDump(path: string, flags: Values): Promise<Outcome> {
-  const dump = await judgeDump(path, flags);
+async function triageDump(
+  path: string,
+  flags: Values,
+  { opened }: PathContent,
+): Promise<Outcome> {
+  const dump = await judgeDump(path, flags, { opened });
   const layout = layoutOf(flags);
   return {
     document: dumpDocument(dump),
@@ -101,10 +106,11 @@ async function triageDump(path: string, flags: Values): Promise<Outcome> {
 async function triageLog(
   path: string,
   flags: Values,
-  { hasDump }: { readonly hasDump: boolean },
+  { dump: hasDump, opened }: PathContent,
 ): Promise<Outcome> {
-  const { view, findings: said, document } = await judgePath(path, flags);
-  const dump = hasDump ? await judgeDump(path, flags) : undefined;
+  const { view, findings: said, document } = await judgePath(path, flags, opened);
+  // Standard input is one of the two.
+  const dump = hasDump && !opened ? await judgeDump(path, flags) : undefined;
   const findings = dump ? orderFindings([...said, ...dump.findings]) : said;
   const layout = layoutOf(flags);
   const log = logSubject(view, said, layout);
@@ -125,10 +131,10 @@ async function triageLog(
 
 /** What another trainer left: a log, a token dump, or both. */
 async function triageForeign(path: string, flags: Values): Promise<Outcome> {
-  const { log, dump } = await contentOf(path);
-  return dump && !log
-    ? await triageDump(path, flags)
-    : await triageLog(path, flags, { hasDump: dump });
+  const content = await contentOf(path);
+  return content.dump && !content.log
+    ? await triageDump(path, flags, content)
+    : await triageLog(path, flags, content);
 }
 
 /** The command `triage`. */
@@ -146,7 +152,7 @@ export const command = defineCommand({
     }
     if (path === undefined) {
       throw new UserError(
-        "PATH is missing: a run's folder, a log or a token dump of any trainer, or - for a log from standard input",
+        "PATH is missing: a run's folder, a log or a token dump of any trainer, or - for standard input",
       );
     }
     if (until !== undefined && !follow) throw new UserError("--until belongs to --follow");
@@ -161,7 +167,7 @@ export const command = defineCommand({
     }
     if (isOwnRun(path)) {
       const { triageOwnRun } = await import("../own_run.ts");
-      return triageOwnRun(path, { strict: flags.strict });
+      return await triageOwnRun(path, flags);
     }
     return await triageForeign(path, flags);
   },

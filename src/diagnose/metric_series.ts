@@ -61,6 +61,23 @@ export type StatisticName =
   | "trend"
   | "growth";
 
+/** Statistics in words, where the name is not one. */
+const STATISTIC_WORDS: Partial<Record<StatisticName, string>> = {
+  firstFour: "mean of the first four steps",
+  lastFour: "mean of the last four steps",
+  laterLargest: "largest after step 0",
+  distanceFromOne: "largest distance from 1",
+  trend: "last four steps minus first four",
+  growth: "last four steps over first four",
+};
+
+/** A statistic in words; what is not the name of one, such as a verdict, as it is. */
+export function statisticWords(name: string): string {
+  return Object.hasOwn(STATISTIC_WORDS, name)
+    ? STATISTIC_WORDS[name as StatisticName] ?? name
+    : name;
+}
+
 /** Each statistic of a series with at least one value; undefined where the series is too short for it. */
 export const STATISTICS: Readonly<
   Record<StatisticName, (series: Series) => Statistic | undefined>

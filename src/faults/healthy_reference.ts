@@ -17,7 +17,7 @@ export interface HealthyReferenceFile {
 }
 
 /** Which runs they are, for people. */
-export const HEALTHY_RUNS = "GRPO with its defaults from the rl base agent, 24 steps, seeds 0 to 2";
+export const HEALTHY_RUNS = "GRPO's defaults, the rl base agent, 24 steps, seeds 0 to 2";
 
 /** The base agent that they begin with. */
 export const HEALTHY_BASE = `rl:${DEBUG_BASE.seed}`;

@@ -7,7 +7,7 @@ import { renameKeys, STEP_NAME } from "../logs/rename_keys.ts";
 import type { LogSettings, LogSource, RunLog } from "../logs/run_log.ts";
 import { RunLogBuilder } from "../logs/run_log_builder.ts";
 import { findLog, type FoundLog } from "./log_folder.ts";
-import { fileSize, openLog, STANDARD_INPUT } from "./log_input.ts";
+import { fileSize, type OpenedLog, openLog, STANDARD_INPUT } from "./log_input.ts";
 import { isFolder } from "./paths.ts";
 import { formatBytes } from "./read_file.ts";
 
@@ -21,6 +21,8 @@ export interface ReadLogOptions {
   readonly settings?: LogSettings | undefined;
   /** Told how many bytes are read, and of how many; of standard input that is unknown. */
   readonly onProgress?: ((readBytes: number, totalBytes: number | undefined) => void) | undefined;
+  /** Standard input, where somebody has already opened it to see what it is. */
+  readonly opened?: OpenedLog | undefined;
 }
 
 function locate(path: string): FoundLog {
@@ -62,7 +64,7 @@ function stepKeyOf(map: ReadonlyMap<string, string> | undefined): string | undef
  * @throws {UserError} When there is no log, its form is not known, it is damaged, or holds no number of any step.
  */
 export async function readRunLog(path: string, options: ReadLogOptions = {}): Promise<RunLog> {
-  const { run, map, settings, onProgress } = options;
+  const { run, map, settings, onProgress, opened } = options;
   const { files, others } = locate(path);
   const isStream = path === STANDARD_INPUT;
   const totalBytes = isStream ? undefined : files.reduce((sum, file) => sum + fileSize(file), 0);
@@ -72,7 +74,7 @@ export async function readRunLog(path: string, options: ReadLogOptions = {}): Pr
   const onBytes = (count: number) => onProgress?.(readBytes += count, totalBytes);
   let reader: LogReader | undefined;
   for (const file of files) {
-    await using input = await openLog(file, { onBytes });
+    await using input = opened ?? await openLog(file, { onBytes });
     if (input.head.length === 0) throw new UserError(`Cannot read ${input.name}: it is empty`);
     reader ??= detectReader(input, LOG_READERS);
     checkSize(file, reader);

@@ -2,6 +2,12 @@
 import { EVERY_ROW } from "../producers/agentrl.ts";
 import { infoOf, isFolder } from "./paths.ts";
 
+/**
+ * The largest file of episodes whose tokens are judged together with their run, which is to take seconds: a run's default is
+ * 1 MB.
+ */
+export const MAX_JUDGED_BYTES = 16 * 2 ** 20;
+
 /** Bytes in which the first row of a metrics.jsonl ends: it has about forty numbers. */
 const HEAD_BYTES = 64 * 1024;
 

@@ -22,6 +22,8 @@ export interface ReadTokensOptions {
   readonly onProgress?: ((readBytes: number, totalBytes: number | undefined) => void) | undefined;
   /** Another dump of the same sequences, that tells more of them: a path. It is read first, and does not come out itself. */
   readonly completedBy?: string | undefined;
+  /** Standard input, where somebody has already opened it to see what it is. */
+  readonly opened?: OpenedLog | undefined;
 }
 
 /** Files of one dump and their reader. */
@@ -208,7 +210,7 @@ export async function readTokens(
     const dump = await foundAt(path);
     return batchOfFiles(path, { ...dump, completedBy: other ?? dump.completedBy }, options);
   }
-  const input = await openLog(path);
+  const input = options.opened ?? await openLog(path);
   const reader = surestReader(input.head, TOKEN_READERS)?.reader;
   if (!reader) throw unreadable(input);
   return batchOfStream(input, reader, other);
@@ -218,6 +220,8 @@ export async function readTokens(
 export interface PathContent {
   readonly log: boolean;
   readonly dump: boolean;
+  /** Standard input, which can be opened only once: whoever reads it takes it from here. */
+  readonly opened?: OpenedLog;
 }
 
 function hasLog(folder: string): boolean {
@@ -230,18 +234,25 @@ function hasLog(folder: string): boolean {
   }
 }
 
+function kindsOf({ head }: LogInput): PathContent {
+  const dump = surestReader(head, TOKEN_READERS)?.sureness ?? 0;
+  const log = surestReader(head, LOG_READERS)?.sureness ?? 0;
+  return { log: log > 0 && log >= dump, dump: dump > log };
+}
+
 /**
  * What a path leads to, by the first bytes of what lies there.
  *
- * @param path A file or a folder; of `-` nothing can be known before it is read.
+ * @param path A file, a folder, or `-` for standard input.
  * @returns Neither, where no reader knows the form: whoever then reads it says why.
  * @throws {UserError} When the path cannot be read.
  */
 export async function contentOf(path: string): Promise<PathContent> {
-  if (path === STANDARD_INPUT) return { log: false, dump: false };
+  if (path === STANDARD_INPUT) {
+    const opened = await openLog(path);
+    return { ...kindsOf(opened), opened };
+  }
   if (isFolder(path)) return { log: hasLog(path), dump: await dumpIn(path) !== undefined };
   await using input = await openLog(path);
-  const dump = surestReader(input.head, TOKEN_READERS)?.sureness ?? 0;
-  const log = surestReader(input.head, LOG_READERS)?.sureness ?? 0;
-  return { log: log > 0 && log >= dump, dump: dump > log };
+  return kindsOf(input);
 }

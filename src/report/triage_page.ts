@@ -1,5 +1,6 @@
 /** The triage map (Figure 18.3): choose a symptom, see the tests that decide and the faults that they point to. */
 import { command, type MentionWords } from "../core/mention.ts";
+import { statisticWords } from "../diagnose/metric_series.ts";
 import { checkName } from "../diagnose/triage/evaluate.ts";
 import { type Bound, type RuleTest, TIERS, type TriageRule } from "../diagnose/triage/knowledge.ts";
 import { CAUSES } from "../faults/triage_causes.ts";
@@ -16,17 +17,6 @@ const TIER_TITLES: Readonly<Record<TriageRule["tier"], string>> = {
   consistency: "2. Consistency metrics",
   reference: "3. Against a healthy run",
   outcome: "4. An independent outcome",
-};
-
-/** Names of the statistics in words, where the name is not one. */
-const STATISTIC_WORDS: Readonly<Record<string, string>> = {
-  first: "at step 0",
-  firstFour: "mean of the first four steps",
-  lastFour: "mean of the last four steps",
-  laterLargest: "largest after step 0",
-  distanceFromOne: "largest distance from 1",
-  trend: "last four steps minus first four",
-  growth: "last four steps over first four",
 };
 
 /** What is looked at; tests of one name share an item of the map. */
@@ -50,9 +40,9 @@ function testSentence(test: RuleTest): string {
     }`;
   }
   const { statistic, relation, bound } = test;
-  return `${testName(test)} ${STATISTIC_WORDS[statistic] ?? statistic} ${
-    relation === "<=" ? "≤" : "≥"
-  } ${boundText(bound)}`;
+  return `${testName(test)} ${statisticWords(statistic)} ${relation === "<=" ? "≤" : "≥"} ${
+    boundText(bound)
+  }`;
 }
 
 /** Causes, likeliest first. */

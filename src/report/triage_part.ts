@@ -1,4 +1,5 @@
 /** What triage says of a run of ours: what to do first, the conclusion, the causes with their evidence, the findings. */
+import { statisticWords } from "../diagnose/metric_series.ts";
 import type { Evidence, Unchecked } from "../diagnose/triage/evaluate.ts";
 import type { Cause, UncheckedSymptom } from "../diagnose/triage/triage.ts";
 import { type ChartIds, chartLink, findingGroups, firstPart } from "./findings_part.ts";
@@ -13,8 +14,8 @@ function evidenceItem(evidence: Evidence, ids: ChartIds): Html {
   const { metric, statistic, step, value, relation, bound, boundFrom } = evidence;
   const said = bound === null
     ? `${metric} is ${statistic} in step ${step}`
-    : `${metric} (${statistic}, step ${step}) is ${
-      value === null ? "no number" : formatNumber(value)
+    : `${metric} (${statisticWords(statistic)}, step ${step}) is ${
+      value === null ? "not a number" : formatNumber(value)
     }, bound ${formatBound(relation, bound)}`;
   return html`<p class="note">${said}${boundFrom === "" ? "" : ` (${boundFrom})`}${
     chartLink(metricOf(evidence), ids)

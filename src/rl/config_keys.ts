@@ -28,7 +28,7 @@ export interface TrainConfig {
   readonly problems: number;
   /** Episodes of each task. */
   readonly groupSize: number;
-  /** How often groups of equal rewards are sampled again before the update; 0: never. */
+  /** How often groups of equal rewards are resampled before the update; 0: never. */
   readonly resampleRounds: number;
   /** Temperature of the sampler and of the log-probs that are trained. */
   readonly temperature: number;
@@ -78,7 +78,7 @@ export interface TrainConfig {
   readonly checkpointEvery: number;
   /** Steps between those whose episodes are written; 0: none. */
   readonly episodesEvery: number;
-  /** Steps between those after which the checks are made again; 0: none. */
+  /** Steps between those after which the checks are repeated; 0: none. */
   readonly checkEvery: number;
   /** Steps between those that are recorded for a replay; 0: none. */
   readonly recordEvery: number;

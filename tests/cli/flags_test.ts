@@ -77,6 +77,8 @@ Deno.test("parseFlags() says what was found and what is allowed when a value is 
 Deno.test("parseFlags() requires nothing when help is asked for", () => {
   assertEquals(parseFlags(["--help"], DECLARED).flags.help, true);
   assertEquals(parseFlags(["-h"], DECLARED).flags.help, true);
+  // Nor does a flag that waits for its value take --help for a missing one.
+  assertEquals(parseFlags(["--out", "--help"], DECLARED).flags.help, true);
 });
 
 Deno.test("parseFlags() switches a flag off that is on by default, and help shows how", () => {

@@ -148,7 +148,7 @@ Deno.test("triage() tells what a record lacks from what a setting has none of", 
   const metrics = metricsOf(flat({ clip_ratio: 0 }));
   assertEquals(of({ metrics, checks: holding(9) }), [["not-checkable", "kl"]]);
   const alone = triage({ metrics: STILL, checks: holding(9) }, { ...KNOWLEDGE, reference: [] });
-  assertEquals(alone.unchecked[0]?.needs, ["a healthy run's first of kl over so many steps"]);
+  assertEquals(alone.unchecked[0]?.needs, ["kl of a healthy run over so many steps"]);
 });
 
 Deno.test("triage() refuses a rule that names a cause without a record", () => {

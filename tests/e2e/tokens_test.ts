@@ -1,7 +1,7 @@
 /** Tests of the commands about token dumps: what they say, where it shows, their exit codes, and that they open no device. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { withFolder } from "../files/with_folder.ts";
-import { agentrl, assertRefused } from "./command_line.ts";
+import { agentrl, assertRefused, LAUNCHER } from "./command_line.ts";
 
 /** No driver of any GPU: a command that wanted a device would fail, or install one. */
 const NO_DEVICE = { VK_DRIVER_FILES: "/nonexistent", DENO_WEBGPU_BACKEND: "vulkan" };
@@ -74,6 +74,11 @@ Deno.test("triage judges a folder with a log and a dump by both", () =>
     assertEquals([alone.code, alone.stderr], [3, ""]);
     assertMatch(alone.stdout, /First \(non_finite_token\)/);
     assertMatch(alone.stdout.replaceAll(/\s+/g, " "), /see \S*rank_0\.jsonl:6, token 20/);
+    const script = `cat '${folder}/token_exports/step_3/rank_0.jsonl' | '${LAUNCHER}' triage -`;
+    const piped = await new Deno.Command("sh", { args: ["-c", script] }).output();
+    assertEquals(piped.code, 3);
+    const said = new TextDecoder().decode(piped.stdout).replaceAll(/\s+/g, " ");
+    assertMatch(said, /token_exports.*First \(non_finite_token\).*standard input:6, token 20/);
     const rows = Array.from({ length: 12 }, (_, step) => ({
       step,
       reward: 0.25 + step / 100,

@@ -94,7 +94,7 @@ Deno.test("triage() needs eight steps for a trend and one for a first value", ()
   assertEquals(short.causes[0]?.fault, "mask_shift");
   assert(!short.causes.some(({ fault }) => fault === "length_bias"), "no trend in seven steps");
   const needs = short.unchecked.flatMap((one) => one.needs);
-  assert(needs.includes("more steps for the growth of length_fail"), needs.join());
+  assert(needs.includes("more steps of length_fail"), needs.join());
   assert(judge(rows.slice(0, 8)).causes.some(({ fault }) => fault === "length_bias"));
 });
 

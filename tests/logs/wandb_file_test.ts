@@ -194,7 +194,7 @@ Deno.test("wandb_file says what is wrong with a crashed start, another version, 
   await refuses(HEADER, "the run ended before it logged anything");
   await refuses(bytesOf(HEADER.slice(0, 6), [3], [0]), "version 3");
   const row = history([["loss", "1"], ["_step", "1"]]);
-  await refuses(bytesOf(HEADER, part(4, row)), "a part of the kind 4 is out of place");
+  await refuses(bytesOf(HEADER, part(4, row)), "a part of kind 4 is out of place");
   await refuses(bytesOf(HEADER, part(2, row), part(1, row)), "out of place");
   await refuses(bytesOf(HEADER, part(9, row)), "out of place");
   await refuses(bytesOf(HEADER, part(1, Uint8Array.of(0x12, 0xff, 0xff))), "cut off");

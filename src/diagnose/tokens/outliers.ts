@@ -104,7 +104,7 @@ export const OUTLIERS: TokenCheckKind = {
       finish() {
         const counted = tallies.filter(({ tally }) => tally.count > 0);
         const what = "whether a handful of tokens carries the divergence";
-        if (counted.length === 0) return [notCheckable(ID, what, "two kinds of log-probs")];
+        if (counted.length === 0) return [notCheckable(ID, what, "second kind of log-probs")];
         // Where older weights drew a part, as the dump says, the sampler is meant to differ.
         const isMixed = [...versions.values()].some(({ size }) => size > 1);
         const found = counted.flatMap(({ pair, tally }) => findingOf(pair, tally, isMixed));

@@ -181,7 +181,7 @@ export const SHIFT: TokenCheckKind = {
         if (found[0]) return [found[0]];
         const pairs = all.filter(({ count }) => count > 0);
         const what = "whether log-probs are at their own tokens";
-        if (pairs.length === 0) return [notCheckable(id, what, "two kinds of log-probs")];
+        if (pairs.length === 0) return [notCheckable(id, what, "second kind of log-probs")];
         const most = Math.max(...pairs.map(({ all }) => all.trials));
         if (most < LEAST_TOKENS) {
           return [{

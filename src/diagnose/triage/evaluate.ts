@@ -179,7 +179,7 @@ function healthyBound(test: MetricTest, run: TestedRun, { reference, unmet }: Co
   const { lastStep } = run.metrics;
   const range = healthyRange(reference, { metric, statistic, lastStep });
   if (range) return range;
-  const need = `a healthy run's ${statistic} of ${name} over so many steps`;
+  const need = `${name} of a healthy run over so many steps`;
   return { verdict: "not-checkable", need } as const;
 }
 
@@ -201,7 +201,7 @@ function makeMetricTest(test: MetricTest, run: TestedRun, compared: Compared): T
   if (!series) return { state: "unchecked", verdict: "not-checkable", need: name };
   const found = STATISTICS[statistic](comparedSeries(test, series, compared));
   if (!found) {
-    const need = `more steps for the ${statistic} of ${name}`;
+    const need = `more steps of ${name}`;
     return { state: "unchecked", verdict: "not-checkable", need };
   }
   let bound: number;

@@ -3,8 +3,8 @@ import { UserError } from "../../core/errors.ts";
 import { matrixSchema } from "../../diagnose/check_schema.ts";
 import { inWords } from "../../core/mention.ts";
 import { type FindingWords, PLAIN_WORDS, sayFinding } from "../../diagnose/finding.ts";
-import { isOwnRun } from "../../files/own_run.ts";
-import { contentOf } from "../../files/token_source.ts";
+import { isOwnRun, MAX_JUDGED_BYTES } from "../../files/own_run.ts";
+import { contentOf, type PathContent } from "../../files/token_source.ts";
 import { infoOf, isFolder, namesIn } from "../../files/paths.ts";
 import { runPaths } from "../../run/run_directory.ts";
 import { readText } from "../../files/read_file.ts";
@@ -25,7 +25,7 @@ import { readRun } from "./run.ts";
 /** How a report reads what is judged. */
 export interface ContentReading {
   /** Reads and judges another trainer's log; left out: such a log is refused. */
-  readonly readLog?: (path: string) => Promise<LogData>;
+  readonly readLog?: (path: string, options: Pick<PathContent, "opened">) => Promise<LogData>;
   /** Reads and judges a token dump; left out: such a dump is refused, and no tokens are shown of runs of ours. */
   readonly readDump?: (path: string) => Promise<TokenData>;
   /** How next steps and settings are said, for example as commands (default: plainly). */
@@ -34,9 +34,6 @@ export interface ContentReading {
 
 /** Steps whose episodes a report shows, over all of its runs: about 40 KB each of the 2 MB that there are. */
 const EPISODE_STEPS = 16;
-
-/** The largest file of episodes whose tokens are judged for a report, which is to take seconds: a run's default is 1 MB. */
-const MAX_JUDGED_BYTES = 16 * 2 ** 20;
 
 /** A run of ours with what triage says of it. One that triage refuses is shown all the same. */
 async function readJudgedRun(
@@ -129,7 +126,7 @@ async function add(
   const found = await contentOf(path);
   const hasDump = readDump && found.dump;
   // Whoever reads a log says why there is none.
-  const logs = readLog && (found.log || !hasDump) ? [await readLog(path)] : [];
+  const logs = readLog && (found.log || !hasDump) ? [await readLog(path, found)] : [];
   const tokens = hasDump ? [await readDump(path)] : [];
   if (logs.length + tokens.length > 0) {
     return {

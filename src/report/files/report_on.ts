@@ -2,11 +2,10 @@
 import { judgeLog } from "../../diagnose/findings/judge_log.ts";
 import { type FindingWords, sayFinding } from "../../diagnose/finding.ts";
 import type { TokenSettings } from "../../diagnose/tokens/judge_tokens.ts";
-import { readRunLog } from "../../files/log_source.ts";
+import { type ReadLogOptions, readRunLog } from "../../files/log_source.ts";
 import { interpret } from "../../producers/interpret.ts";
 import type { RunView } from "../../producers/run_view.ts";
-import type { LogData } from "../log_data.ts";
-import { readContent } from "./content.ts";
+import { type ContentReading, readContent } from "./content.ts";
 import type { TextOf } from "./token_texts.ts";
 import { readTokenData } from "./tokens.ts";
 import { writeReport } from "./write_report.ts";
@@ -14,7 +13,10 @@ import { writeReport } from "./write_report.ts";
 /** How logs are read and judged, and what is said about them. */
 export interface LogReading {
   /** Reads a log and gives it its meaning (default: by what it tells of itself). */
-  readonly readView?: (path: string) => Promise<RunView>;
+  readonly readView?: (
+    path: string,
+    options: Pick<ReadLogOptions, "opened">,
+  ) => Promise<RunView>;
   /** What token dumps do not tell. */
   readonly tokens?: TokenSettings;
   /** Texts of token ids (default: those of our own vocabulary in our own runs). */
@@ -34,8 +36,11 @@ function nameOf(path: string): string {
 /** Bytes of a report that tokens may fill: episodes and charts want as much. */
 const TOKEN_BYTES = 600_000;
 
-async function readByItself(path: string): Promise<RunView> {
-  return interpret(await readRunLog(path), { settings: {} });
+async function readByItself(
+  path: string,
+  options: Pick<ReadLogOptions, "opened">,
+): Promise<RunView> {
+  return interpret(await readRunLog(path, options), { settings: {} });
 }
 
 /**
@@ -49,8 +54,8 @@ export async function reportLogs(
   reading: LogReading,
 ): Promise<number> {
   const { readView = readByItself, against, words, textOf, tokens: settings = {} } = reading;
-  const readLog = async (path: string): Promise<LogData> => {
-    const view = await readView(path);
+  const readLog: ContentReading["readLog"] = async (path, { opened }) => {
+    const view = await readView(path, { opened });
     const findings = judgeLog(view, { against }).map((found) => sayFinding(found, words));
     return { name: nameOf(path), view, findings, against };
   };

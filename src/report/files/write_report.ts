@@ -33,7 +33,7 @@ export function requireReportPlace(path: string): boolean {
   const head = new TextDecoder().decode(bytes.subarray(0, read));
   if (head.includes(`<meta name="generator" content="${GENERATOR}">`)) return true;
   throw new UserError(
-    `Cannot write ${path}: a file that is not an agentrl report is there; choose another name or move it`,
+    `Cannot write ${path}: a file is there that is not a report of agentrl; choose another name or move it`,
   );
 }
 
