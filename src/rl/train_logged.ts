@@ -1,4 +1,4 @@
-/** A training run that keeps its metrics: steps a trainer, evaluates it on held-out tasks, and returns one row a step. */
+/** A training run that keeps its metrics: steps a trainer, evaluates it on held-out tasks, and returns one row per step. */
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Trainer } from "./trainer.ts";
 import { type MetricsRow, metricsRow } from "./metrics.ts";
