@@ -2,7 +2,8 @@
 import { UserError } from "../src/core/errors.ts";
 import { oneSentence } from "../src/core/sentence.ts";
 import { wrapText } from "../src/core/wrap_text.ts";
-import type { FindingClass, SaidFinding } from "../src/diagnose/finding.ts";
+import type { SaidFinding } from "../src/diagnose/finding.ts";
+import { isNews, newsKey } from "../src/diagnose/findings/news.ts";
 import { infoOf } from "../src/files/paths.ts";
 import { remark, terminalColumns, writeText } from "../src/files/terminal.ts";
 import type { Outcome } from "./command.ts";
@@ -55,12 +56,6 @@ function wait(durationMs: number, signal: AbortSignal): Promise<void> {
 const isEnd = (finding: SaidFinding, until: FollowOptions["until"]) =>
   until !== undefined && (finding.class === "violated" || finding.class === until);
 
-const NO_NEWS: ReadonlySet<FindingClass> = new Set(["holds", "not-checkable", "not-applicable"]);
-
-/** Findings that say what the file lacks, or that all is well, are not news. */
-const isNews = ({ class: kind, id }: SaidFinding) =>
-  !NO_NEWS.has(kind) && id !== "too_little" && id !== "ended_early";
-
 /** A line as it is for programs, and wrapped on a terminal. */
 function shownLine(line: string): string {
   if (!Deno.stdout.isTerminal()) return line;
@@ -92,12 +87,11 @@ export async function followLog({ path, until, json, judge }: FollowOptions): Pr
           watched = [path, ...judged.files];
           seen = stateOf(watched);
           failure = "";
-          // A class that has changed is news; a step that has moved is not.
           const fresh = judged.findings.filter((finding) =>
-            isNews(finding) && !said.has(`${finding.id} ${finding.key} ${finding.class}`)
+            isNews(finding) && !said.has(newsKey(finding))
           );
           for (const finding of fresh) {
-            said.add(`${finding.id} ${finding.key} ${finding.class}`);
+            said.add(newsKey(finding));
             if (!json) writeText(Deno.stdout, `${shownLine(findingLine(finding))}\n`);
           }
           const end = judged.findings.find((finding) => isEnd(finding, until));

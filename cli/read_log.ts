@@ -120,6 +120,17 @@ export async function readView(
   return interpret(await readLog(path, flags, options), { settings: settingsOf(flags) });
 }
 
+/** As {@linkcode readView}, and shows nothing meanwhile: a log that is read again and again must not fill the screen. */
+export async function readViewQuietly(path: string, flags: JudgeFlags): Promise<RunView> {
+  const { map, run, loggingSteps } = flags;
+  const log = await readRunLog(path, {
+    map: parseKeyMap(map),
+    run,
+    settings: loggingSteps === undefined ? {} : { loggingSteps },
+  });
+  return interpret(log, { settings: settingsOf(flags) });
+}
+
 /** The healthy run that `--against` names; undefined without it. */
 export async function readAgainst(flags: JudgeFlags): Promise<RunView | undefined> {
   const { against } = flags;

@@ -31,6 +31,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         summary: "runs over seeds with intervals, or two runs step by step",
         load: () => import("./commands/compare.ts"),
       },
+      watch: {
+        summary: "a page on this machine that follows runs while they grow",
+        load: () => import("./commands/watch.ts"),
+      },
       formats: {
         summary: "which logs are supported, and how each framework writes them",
         load: () => import("./commands/formats.ts"),

@@ -33,6 +33,7 @@ const LAYERS = [
   "bench",
   "lab",
   "report",
+  "watch",
   "cli",
 ];
 

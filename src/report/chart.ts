@@ -179,7 +179,10 @@ export function chartsOf({ attachments }: Html): Chart[] {
 }
 
 /** The same numbers as a table: the ends and extremes of the curves, at most 16 rows. */
-function chartTable({ xLabel, series, bands = [], title }: Chart): Html {
+export function chartTable(
+  { xLabel, series, bands = [], title }: Chart,
+  { isOpen = true }: { readonly isOpen?: boolean } = {},
+): Html {
   const kept = series.map(({ points }) => downsample(points, TABLE_ROWS));
   const xs = [...new Set((kept[0] ?? []).concat(...kept.slice(1)).map(([x]) => x))]
     .sort((a, b) => a - b);
@@ -201,11 +204,15 @@ function chartTable({ xLabel, series, bands = [], title }: Chart): Html {
       ...columns.map(({ values }) => formatNumber(values.get(x))),
     ]),
   });
-  return html`<details class="data" open><summary>Table: ${title}</summary>${table}</details>`;
+  const content = html`<summary>Table: ${title}</summary>${table}`;
+  // Where there is no script to draw the chart the table stands for it.
+  return isOpen
+    ? html`<details class="data" open>${content}</details>`
+    : html`<details class="data">${content}</details>`;
 }
 
 /** In words, for who cannot see the canvas. */
-function describe({ title, series }: Chart): string {
+export function describeChart({ title, series }: Chart): string {
   const parts = series.map(({ name, points }) => {
     const ys = points.map(([, y]) => y).filter(Number.isFinite);
     if (ys.length === 0) return `${name}: no value`;
@@ -230,7 +237,7 @@ export function chartFigure(chart: Chart, caption: Html = NOTHING): Html {
     `
   }</figcaption>
 <div class="plot"><canvas id="${chart.id}" role="img" aria-label="${
-    describe(chart)
+    describeChart(chart)
   }"></canvas></div>
 ${chartTable(chart)}</figure>`;
   const attachment: ChartAttachment = { kind: "chart", id: chart.id, chart };

@@ -21,7 +21,7 @@ export interface Section {
 }
 
 /** Rules of single pages come first, so that those for narrow windows and paper have the last word. */
-const STYLE_SHEET = chartsStyle + pagesStyle + compareStyle + tokenStyle + frameStyle;
+export const STYLE_SHEET = chartsStyle + pagesStyle + compareStyle + tokenStyle + frameStyle;
 
 /** Stands in the head of every report, so that no other file is taken for one. */
 export const GENERATOR = "agentrl";
@@ -33,13 +33,13 @@ export const MAX_BYTES = 2_000_000;
 const POINT_LIMITS = [800, 400, 200, 100, 50, 24];
 
 /** Base64 of the SHA-256 of what is in an element, as a content security policy names it. */
-async function cspHash(text: string): Promise<string> {
+export async function cspHash(text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return `'sha256-${btoa(String.fromCharCode(...new Uint8Array(digest)))}'`;
 }
 
 /** Our own text inside a script or style element. @throws {RangeError} When it would end the element. */
-function ownText(text: string): Html {
+export function ownText(text: string): Html {
   if (/<\/(script|style)|<!--/i.test(text)) {
     throw new RangeError(
       "Cannot put a script or style into the report: its text would end the element",

@@ -78,10 +78,11 @@ const TOGETHER: ReadonlySet<CanonicalMetric> = new Set([
   "eval_score",
 ]);
 
-const TONES: readonly Tone[] = ["first", "second", "third", "fourth", "fifth"];
+/** What curves of one chart stand for, in turn. */
+export const TONES: readonly Tone[] = ["first", "second", "third", "fourth", "fifth"];
 
 /** Charts of keys that nothing is known of, as far as there is room. */
-const MAX_UNKNOWN = 80;
+export const MAX_UNKNOWN = 80;
 
 /** Seams and findings that are marked: more would run into each other. */
 const MAX_EVENTS = 40;
@@ -124,7 +125,8 @@ function bandsOf(against: RunView | undefined, key: string): ChartBand[] {
   return [{ name: "the healthy run", points: ends.map((x) => [x, low, high]) }];
 }
 
-function definitionOf({ definition }: ShownSeries): string {
+/** What a key measures, in words; empty where nothing is known of it. */
+export function definitionOf({ definition }: ShownSeries): string {
   if (!definition) return "";
   const { says, zero, nan, unit } = definition;
   return [

@@ -7,7 +7,8 @@ import { type LogChart, logCharts, type LogGroup } from "./log_charts.ts";
 import type { LogData } from "./log_data.ts";
 import { facts, partHeading } from "./tables.ts";
 
-function definitionsOf({ definitions }: LogChart): Html {
+/** What the curves of a chart are, folded. */
+export function definitionsOf({ definitions }: LogChart): Html {
   if (definitions.length === 0) return NOTHING;
   return html`<details class="definition"><summary>What it is</summary>${
     definitions.map(([key, text]) =>

@@ -16,7 +16,8 @@ import { tokenFindings, tokenParts } from "./token_page.ts";
 import { triagePart } from "./triage_part.ts";
 import { transcripts } from "./transcripts.ts";
 
-const GROUPS: readonly (readonly [MetricGroup, string])[] = [
+/** Groups of metrics and their headings, in the order in which a run is read. */
+export const GROUPS: readonly (readonly [MetricGroup, string])[] = [
   ["outcome", "Outcome: what was reached"],
   ["behaviour", "Behaviour: how"],
   ["optimizer", "Optimizer: what the updates did"],

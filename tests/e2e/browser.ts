@@ -122,32 +122,49 @@ function complaintOf(
   }
 }
 
-/** Opens a file. */
-export async function openFile(
+/** How a page is looked at. */
+interface Looks {
+  readonly width?: number;
+  readonly javaScript?: boolean;
+  readonly scheme?: "light" | "dark";
+}
+
+/** Opens an address. @param options.own Addresses below it are its own: requests of them are no complaint. */
+export async function openPage(
   browser: Browser,
-  options: {
-    readonly path: string;
-    readonly width?: number;
-    readonly javaScript?: boolean;
-    readonly scheme?: "light" | "dark";
+  { url, own, width = 1200, javaScript = true, scheme = "light" }: Looks & {
+    readonly url: string;
+    readonly own: string;
   },
 ): Promise<Watched> {
-  const { path, width = 1200, javaScript = true, scheme = "light" } = options;
   const complaints: string[] = [];
   const page = await browser.newPage((method, params) => {
     const complaint = complaintOf(method, params);
-    if (complaint !== undefined && complaint !== `file://${path}`) complaints.push(complaint);
+    if (complaint !== undefined && !complaint.startsWith(own)) complaints.push(complaint);
   });
   await page.send("Emulation.setScriptExecutionDisabled", { value: !javaScript });
+  await resize(page, width);
+  await page.send("Emulation.setEmulatedMedia", {
+    features: [{ name: "prefers-color-scheme", value: scheme }],
+  });
+  await page.goto(url);
+  return { page, complaints };
+}
+
+/** Gives a page's window another width. */
+export async function resize(page: Page, width: number): Promise<void> {
   await page.send("Emulation.setDeviceMetricsOverride", {
     width,
     height: 900,
     deviceScaleFactor: 1,
     mobile: false,
   });
-  await page.send("Emulation.setEmulatedMedia", {
-    features: [{ name: "prefers-color-scheme", value: scheme }],
-  });
-  await page.goto(`file://${path}`);
-  return { page, complaints };
+}
+
+/** Opens a file. */
+export function openFile(
+  browser: Browser,
+  { path, ...looks }: Looks & { readonly path: string },
+): Promise<Watched> {
+  return openPage(browser, { ...looks, url: `file://${path}`, own: `file://${path}` });
 }

@@ -1,4 +1,4 @@
-/** The page's script as one text: the modules of src/report/script without their types, in the order of their imports. */
+/** The scripts of pages, each as one text: modules of src/report/script without their types, in the order of their imports. */
 import { stripTypeScriptTypes } from "node:module";
 import chartAxes from "../script/chart_axes.ts" with { type: "text" };
 import chartTools from "../script/chart_tools.ts" with { type: "text" };
@@ -16,6 +16,8 @@ import tokenText from "../script/token_text.ts" with { type: "text" };
 import tokenValues from "../script/token_values.ts" with { type: "text" };
 import tokenView from "../script/token_view.ts" with { type: "text" };
 import triageMap from "../script/triage_map.ts" with { type: "text" };
+import watchEvents from "../watch_script/watch_events.ts" with { type: "text" };
+import watchParts from "../watch_script/watch_parts.ts" with { type: "text" };
 
 /** Each module stands behind those that it imports, so that their names are defined; a name must be of one module only. */
 const TOKEN_MODULES = [
@@ -43,12 +45,34 @@ const MODULES = [
 /** Imports and the word `export` at the beginning of a line, which one text needs no more, and the blanks that types leave. */
 const LEFTOVERS = /^import [^;]*;\n|^export |[ \t]+$/gm;
 
+/** Modules as one script: nothing of it is visible outside. */
+function joined(modules: readonly string[]): string {
+  const bodies = modules.map((source) => stripTypeScriptTypes(source).replace(LEFTOVERS, ""));
+  return `"use strict";\n(() => {\n${bodies.join("\n")}})();\n`;
+}
+
 /**
- * Joins the modules.
+ * Joins the modules of a report.
  *
- * @returns JavaScript for a script element: nothing of it is visible outside.
+ * @returns JavaScript for a script element.
  */
 export function pageScript(): string {
-  const bodies = MODULES.map((source) => stripTypeScriptTypes(source).replace(LEFTOVERS, ""));
-  return `"use strict";\n(() => {\n${bodies.join("\n")}})();\n`;
+  return joined(MODULES);
+}
+
+/** What a page that watches runs needs of it, and its own modules behind. */
+const WATCH_MODULES = [
+  numbers,
+  chartView,
+  chartAxes,
+  chartTools,
+  episodes,
+  charts,
+  watchParts,
+  watchEvents,
+];
+
+/** The script of a page that watches runs, as {@linkcode pageScript} is that of a report. */
+export function watchScript(): string {
+  return joined(WATCH_MODULES);
 }

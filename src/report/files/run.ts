@@ -78,7 +78,7 @@ function nameOf(path: string): string {
  * Reads a run.
  *
  * @param path Its folder, or a JSONL file of metrics.
- * @param options.episodeSteps Steps whose episodes are read, evenly over the run (default 3).
+ * @param options.episodeSteps Steps whose episodes are read, evenly over the run (default 3; 0: the file is not looked at).
  * @returns What is there; files that a run need not have may be missing.
  * @throws {UserError} When metrics are missing, or a file holds something else.
  */
@@ -98,7 +98,9 @@ export function readRun(
     ...metricsOf(rowsOf(paths.metrics), paths.metrics),
     checks: exists(paths.checks) ? readChecks(paths.checks) : [],
     ...(exists(paths.laterChecks) && { laterChecks: readLaterChecks(paths.laterChecks) }),
-    episodes: exists(paths.episodes) ? readEpisodes(paths.episodes, episodeSteps) : [],
+    episodes: episodeSteps > 0 && exists(paths.episodes)
+      ? readEpisodes(paths.episodes, episodeSteps)
+      : [],
     checkpoints: checkpointSteps(path),
     recorded: readRecorded(path),
   };

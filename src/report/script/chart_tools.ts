@@ -2,11 +2,12 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 import type { ChartData } from "../chart.ts";
-import { chartCsv, type ChartView, xEnds } from "./chart_view.ts";
+import { chartCsv, type ChartView, curveNames, xEnds } from "./chart_view.ts";
 
 /** A chart to which tools are added. */
 interface Tooled {
-  readonly data: ChartData;
+  /** What it draws now: a run that is being watched grows. */
+  dataOf(): ChartData;
   viewOf(): ChartView;
   onChange(change: Partial<ChartView>): void;
 }
@@ -45,11 +46,10 @@ function savePicture(name: string, canvas: HTMLCanvasElement): void {
 }
 
 /** The ends of the part that is shown, as fields; they follow a drag over the chart. */
-function rangeFields(canvas: HTMLCanvasElement, { data, viewOf, onChange }: Tooled): Node[] {
-  const ends = xEnds(data);
-  const fields = ends.map(() => element("input", { type: "number", step: "any" }));
+function rangeFields(canvas: HTMLCanvasElement, { dataOf, viewOf, onChange }: Tooled): Node[] {
+  const fields = [0, 1].map(() => element("input", { type: "number", step: "any" }));
   const fill = () => {
-    const range = viewOf().range ?? ends;
+    const range = viewOf().range ?? xEnds(dataOf());
     fields.forEach((field, i) => field.value = String(Number(range[i].toPrecision(6))));
   };
   const read = () => {
@@ -63,19 +63,18 @@ function rangeFields(canvas: HTMLCanvasElement, { data, viewOf, onChange }: Tool
   const whole = element("button", { type: "button" }, ["Whole"]);
   whole.addEventListener("click", () => onChange({ range: undefined }));
   return [
-    element("label", {}, [`${data.xLabel} from `, fields[0]]),
+    element("label", {}, [`${dataOf().xLabel} from `, fields[0]]),
     element("label", {}, ["to ", fields[1]]),
     whole,
   ];
 }
 
 /** A box for each curve and range, since the legend in the drawing is out of the keyboard's reach. */
-function curveBoxes(canvas: HTMLCanvasElement, { data, viewOf, onChange }: Tooled): Node[] {
-  const listed = data.bands.filter(({ of }) => of === undefined);
-  const names = [...new Set([...data.series, ...listed].map(({ name }) => name))];
+function curveBoxes(canvas: HTMLCanvasElement, { dataOf, viewOf, onChange }: Tooled): Node[] {
+  const names = curveNames(dataOf());
   if (names.length < 2) return [];
   return names.map((name) => {
-    const box = element("input", { type: "checkbox", checked: true });
+    const box = element("input", { type: "checkbox", checked: !viewOf().hidden.has(name) });
     box.addEventListener("change", () => {
       const hidden = new Set(viewOf().hidden);
       if (box.checked) hidden.delete(name);
@@ -87,28 +86,31 @@ function curveBoxes(canvas: HTMLCanvasElement, { data, viewOf, onChange }: Toole
   });
 }
 
-/** Adds the tools below a chart, folded. */
+/** Adds the tools below a chart, folded, or in place of earlier ones. */
 export function addChartTools(canvas: HTMLCanvasElement, tooled: Tooled): void {
-  const { data, viewOf, onChange } = tooled;
-  const log = element("input", {
-    type: "checkbox",
-    checked: viewOf().log,
-    disabled: !data.canBeLog,
-  });
+  const { dataOf, viewOf, onChange } = tooled;
+  const data = dataOf();
+  const log = element("input", { type: "checkbox" });
+  const fillLog = () => {
+    log.checked = viewOf().log;
+    log.disabled = !dataOf().canBeLog;
+  };
+  fillLog();
+  canvas.addEventListener("viewchange", fillLog);
   log.addEventListener("change", () => onChange({ log: log.checked }));
   const smoothing = element("input", {
     type: "range",
     min: "0",
     max: String(MOST_SMOOTHING),
     step: "0.05",
-    value: "0",
+    value: String(viewOf().smoothing),
   });
   smoothing.addEventListener("input", () => onChange({ smoothing: smoothing.valueAsNumber }));
   const picture = element("button", { type: "button" }, ["Save PNG"]);
   picture.addEventListener("click", () => savePicture(`${data.id}.png`, canvas));
   const csv = element("button", { type: "button" }, ["Save CSV"]);
   csv.addEventListener("click", () => {
-    save(`${data.id}.csv`, new Blob([chartCsv(data)], { type: "text/csv" }));
+    save(`${data.id}.csv`, new Blob([chartCsv(dataOf())], { type: "text/csv" }));
   });
   const isLine = data.series.some(({ style }) => style === "line");
   const tools = element("div", {}, [
@@ -123,7 +125,13 @@ export function addChartTools(canvas: HTMLCanvasElement, tooled: Tooled): void {
     element("summary", {}, [`Scale, zoom, download`]),
     tools,
   ]);
-  canvas.parentElement?.after(folded);
+  const { parentElement: plot } = canvas;
+  // Of a chart that has got another curve the old ones give way.
+  const old = plot?.nextElementSibling;
+  if (old instanceof HTMLDetailsElement && old.className === "tools") {
+    folded.open = old.open;
+    old.replaceWith(folded);
+  } else plot?.after(folded);
 }
 
 /** Lets a drag over the chart choose the part that is shown, and a double click show the whole again. */

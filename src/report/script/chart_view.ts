@@ -34,6 +34,23 @@ export function smooth(ys: readonly (number | null)[], weight: number): (number 
   });
 }
 
+/** Names of what a chart draws and a legend lists, each once. */
+export function curveNames({ series, bands }: ChartData): string[] {
+  const listed = bands.filter(({ of }) => of === undefined);
+  return [...new Set([...series, ...listed].map(({ name }) => name))];
+}
+
+/**
+ * How a chart is drawn whose run has grown: as the reader has chosen, and where nobody chose a scale, on that of the new data.
+ */
+export function viewAfter(
+  view: ChartView,
+  { from, to }: { readonly from: ChartData; readonly to: ChartData },
+): ChartView {
+  const isChosen = view.log !== from.log;
+  return { ...view, log: to.canBeLog && (isChosen ? view.log : to.log) };
+}
+
 /** All x of a chart's curves: the smallest and the largest. */
 export function xEnds({ series }: ChartData): [number, number] {
   const xs = series.flatMap(({ x }) => x).filter((x) => x !== null);

@@ -5,7 +5,7 @@ import type { Chart as ChartClass, ChartConfiguration, ChartDataset } from "char
 import type { ChartData, ChartDataBand, ChartDataSeries } from "../chart.ts";
 import { axes, colour } from "./chart_axes.ts";
 import { addChartTools, zoomByDragging } from "./chart_tools.ts";
-import { type ChartView, firstView, smooth } from "./chart_view.ts";
+import { type ChartView, curveNames, firstView, smooth, viewAfter } from "./chart_view.ts";
 import { hasEpisodes, showEpisodes } from "./episodes.ts";
 import { fromXAxis, show, toAxis, toXAxis } from "./numbers.ts";
 
@@ -245,24 +245,27 @@ function configurationOf(
 /** A chart of the document: what is drawn of it, and how. */
 class ShownChart {
   readonly #canvas: HTMLCanvasElement;
-  readonly #data: ChartData;
+  #data: ChartData;
   #drawing: ChartClass<"line", ShownPoint[]> | undefined;
   #view: ChartView;
+  /** False while it is out of sight, or under a pointer that reads it: then new data waits. */
+  #isFree = true;
+  #isStale = false;
 
   constructor(canvas: HTMLCanvasElement, data: ChartData) {
     this.#canvas = canvas;
     this.#data = data;
     this.#view = firstView(data);
-    const onChange = (change: Partial<ChartView>) => this.#change(change);
-    const viewOf = () => this.#view;
-    addChartTools(canvas, { data, viewOf, onChange });
+    this.#addTools();
     zoomByDragging(canvas, {
       xOf: (offset) => {
         const place = this.#drawing?.scales.x.getValueForPixel(offset);
-        return place === undefined ? undefined : fromXAxis(data, place);
+        return place === undefined ? undefined : fromXAxis(this.#data, place);
       },
-      onChange,
+      onChange: (change) => this.#change(change),
     });
+    canvas.addEventListener("pointerleave", () => this.#setFree(true));
+    canvas.addEventListener("pointerenter", () => this.#setFree(false));
   }
 
   get isDrawn(): boolean {
@@ -270,6 +273,7 @@ class ShownChart {
   }
 
   draw(): void {
+    this.#isStale = false;
     this.#drawing?.destroy();
     const onToggle = (name: string) => {
       const hidden = new Set(this.#view.hidden);
@@ -286,6 +290,42 @@ class ShownChart {
     );
   }
 
+  /** Comes into view, or leaves it. */
+  setInView(isInView: boolean): void {
+    if (isInView && !this.isDrawn) this.draw();
+    this.#setFree(isInView);
+  }
+
+  /** The chart of a run that has grown. */
+  update(data: ChartData): void {
+    const [before, after] = [this.#data, data].map((one) => curveNames(one).join("\n"));
+    this.#view = viewAfter(this.#view, { from: this.#data, to: data });
+    this.#data = data;
+    if (before !== after) this.#addTools();
+    this.#isStale = true;
+    if (this.#isFree && this.isDrawn) this.draw();
+    this.#canvas.dispatchEvent(new Event("viewchange"));
+  }
+
+  /** Lets go of the drawing of a chart that has left the document. */
+  remove(): void {
+    this.#drawing?.destroy();
+    this.#drawing = undefined;
+  }
+
+  #setFree(isFree: boolean): void {
+    this.#isFree = isFree;
+    if (isFree && this.#isStale && this.isDrawn) this.draw();
+  }
+
+  #addTools(): void {
+    addChartTools(this.#canvas, {
+      dataOf: () => this.#data,
+      viewOf: () => this.#view,
+      onChange: (change) => this.#change(change),
+    });
+  }
+
   #change(change: Partial<ChartView>): void {
     this.#view = { ...this.#view, ...change };
     this.draw();
@@ -293,21 +333,38 @@ class ShownChart {
   }
 }
 
+/** The charts of the document, by their canvases. */
+export interface ShownCharts {
+  /** Draws charts that are new in the document, again those whose data has changed, and forgets those that have left it. */
+  update(charts: readonly ChartData[]): void;
+}
+
 /** Draws the charts of the document whose canvases are in it. */
-export function showCharts(charts: readonly ChartData[]): void {
-  const specs = new Map(charts.map((chart) => [chart.id, chart]));
+export function showCharts(charts: readonly ChartData[]): ShownCharts {
   const shown = new Map<Element, ShownChart>();
-  for (const canvas of document.querySelectorAll<HTMLCanvasElement>(".plot canvas")) {
-    const data = specs.get(canvas.id);
-    if (data) shown.set(canvas, new ShownChart(canvas, data));
-  }
   const inView = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) {
-      const chart = shown.get(target);
-      if (isIntersecting && chart && !chart.isDrawn) chart.draw();
-    }
+    for (const { target, isIntersecting } of entries) shown.get(target)?.setInView(isIntersecting);
   }, { rootMargin: "300px" });
-  for (const canvas of shown.keys()) inView.observe(canvas);
+  const update = (changed: readonly ChartData[]) => {
+    for (const [canvas, chart] of shown) {
+      if (canvas.isConnected) continue;
+      inView.unobserve(canvas);
+      chart.remove();
+      shown.delete(canvas);
+    }
+    const specs = new Map(changed.map((chart) => [chart.id, chart]));
+    for (const canvas of document.querySelectorAll<HTMLCanvasElement>(".plot canvas")) {
+      const data = specs.get(canvas.id);
+      if (!data) continue;
+      const known = shown.get(canvas);
+      if (known) known.update(data);
+      else {
+        shown.set(canvas, new ShownChart(canvas, data));
+        inView.observe(canvas);
+      }
+    }
+  };
+  update(charts);
   const redraw = () => {
     for (const chart of shown.values()) if (chart.isDrawn) chart.draw();
   };
@@ -321,4 +378,5 @@ export function showCharts(charts: readonly ChartData[]): void {
     document.documentElement.classList.remove("printing");
     redraw();
   });
+  return { update };
 }
