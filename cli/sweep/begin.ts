@@ -35,7 +35,7 @@ import {
   submitScript,
   USUAL_TASKS,
 } from "./slurm.ts";
-import { failedLines, logOf, nextLines, sweepCommand, sweepLine } from "./sweep_text.ts";
+import { counted, failedLines, logOf, nextLines, sweepCommand, sweepLine } from "./sweep_text.ts";
 
 /** A template is a few lines. */
 const MAX_TEMPLATE_BYTES = 65_536;
@@ -108,7 +108,7 @@ async function beginLocal(sweep: Sweep, flags: SweepFlags): Promise<Outcome> {
   if (own !== undefined && left > 0 && stopCode !== undefined && !isCancelled) {
     const isAgain = await requeueTask(own, runProgram);
     if (isAgain) {
-      remark(`agentrl sweep: task ${own.name} is requeued, since ${left} cells are left\n`);
+      remark(`agentrl sweep: task ${own.name} is requeued with ${counted(left, "cell")} left\n`);
     }
   }
   return localOutcome(sweep, { result, isTask: record?.engine === "kubernetes" });
@@ -180,7 +180,10 @@ async function beginSlurm(sweep: Sweep, flags: SweepFlags): Promise<Outcome> {
     text: [
       ...formatTable([
         ["sweep", sweepLine(sweep)],
-        ["job", `${jobId}: ${cells.length} cells in ${taskCount(record)} tasks`],
+        [
+          "job",
+          `${jobId}: ${counted(cells.length, "cell")} in ${counted(taskCount(record), "task")}`,
+        ],
         ["script", path],
       ]),
       ...nextLines([sweepCommand(sweep, "status"), sweepCommand(sweep, "cancel")]),
@@ -223,7 +226,10 @@ async function beginKubernetes(sweep: Sweep, flags: SweepFlags): Promise<Outcome
     text: [
       ...formatTable([
         ["sweep", sweepLine(sweep)],
-        ["manifest", `${path}: ${cells.length} cells in ${taskCount(record)} pods`],
+        [
+          "manifest",
+          `${path}: ${counted(cells.length, "cell")} in ${counted(taskCount(record), "pod")}`,
+        ],
         ["folder", `${sweep.path} must lie in the claim ${claim}, as ${folder} in a pod`],
       ]),
       ...nextLines([`kubectl apply -f ${path}`, sweepCommand(sweep, "status")]),

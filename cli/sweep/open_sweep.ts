@@ -69,8 +69,7 @@ function comparePlans(plan: SweepPlan, folder: string): string | undefined {
     );
   }
   if (added === 0 && gone === 0) return undefined;
-  return `${plan.file} has ${added} cells that are new in ${folder}, and lacks ${gone} of its earlier ones, ` +
-    "whose runs stay";
+  return `${plan.file} adds ${added} to the cells of ${folder}, and lacks ${gone} of them, whose runs stay`;
 }
 
 /** A sweep to work at. */

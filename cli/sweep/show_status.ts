@@ -29,7 +29,7 @@ export async function showStatus(
   { out, rebuild, cells: isFull }: Pick<SweepFlags, "out" | "rebuild" | "cells">,
 ): Promise<Outcome> {
   const sweep = await findSweep(path, out);
-  const status = sweepStatus(sweep, { rebuild });
+  const status = sweepStatus(sweep, { rebuild, host: Deno.hostname() });
   const jobs = readJobs(sweep.path);
   const queue = await queueOrReason(jobs, { name: sweep.name, run: runProgram });
   const { counts, cells } = status;

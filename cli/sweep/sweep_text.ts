@@ -23,9 +23,14 @@ const MOST_SHOWN = 10;
 /** A path that begins with a dash would be read as a flag. */
 const path = (text: string) => text.startsWith("-") ? `./${text}` : text;
 
+/** `1 cell`, `12 cells`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 /** The line that names a sweep. */
 export function sweepLine({ path, command, cells, file }: Sweep): string {
-  return `${path}: ${command}, ${cells.length} cells of ${file}`;
+  return `${path}: ${command}, ${counted(cells.length, "cell")} of ${file}`;
 }
 
 /** Takes a sweep up again, or looks at it. */

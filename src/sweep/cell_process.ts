@@ -35,21 +35,71 @@ const SIGNAL_CODES = [129, 130, 143];
 /** Of what a process writes on standard error this much is looked at for the reason of a failure. */
 const TAIL_BYTES = 4096;
 
-/** Passes a stream on to a file and keeps its end. A log that cannot be written does not stop a run. */
-async function logStream(stream: ReadableStream<Uint8Array>, log: Deno.FsFile): Promise<string> {
-  let tail = new Uint8Array();
-  for await (const bytes of stream) {
-    try {
-      for (let rest = bytes; rest.length > 0;) rest = rest.subarray(log.writeSync(rest));
-    } catch (error) {
-      if (!(error instanceof Error)) throw error;
-    }
-    const joined = new Uint8Array(tail.length + bytes.length);
-    joined.set(tail);
-    joined.set(bytes, tail.length);
-    tail = joined.slice(-TAIL_BYTES);
+/** What a process has printed when it has ended: a program that it left behind may hold its streams, and is not waited for. */
+const DRAIN_MS = 1000;
+
+/** Reads a stream until it ends or nobody waits any more. */
+async function drain(
+  stream: ReadableStream<Uint8Array>,
+  { take, signal }: { readonly take: (bytes: Uint8Array) => void; readonly signal: AbortSignal },
+): Promise<void> {
+  try {
+    await stream.pipeTo(new WritableStream({ write: take }), { signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
   }
-  return new TextDecoder().decode(tail);
+}
+
+/** The end of what was written, for the reason of a failure. */
+class Tail {
+  #bytes = new Uint8Array();
+
+  add(bytes: Uint8Array): void {
+    const joined = new Uint8Array(this.#bytes.length + bytes.length);
+    joined.set(this.#bytes);
+    joined.set(bytes, this.#bytes.length);
+    this.#bytes = joined.slice(-TAIL_BYTES);
+  }
+
+  get text(): string {
+    return new TextDecoder().decode(this.#bytes);
+  }
+}
+
+/** Writes to a log. One that cannot be written does not stop a run. */
+function writeLog(log: Deno.FsFile, bytes: Uint8Array): void {
+  try {
+    for (let rest = bytes; rest.length > 0;) rest = rest.subarray(log.writeSync(rest));
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+  }
+}
+
+/** Waits for a process: how it ended, and what it printed. */
+async function watch(child: Deno.ChildProcess, log: Deno.FsFile) {
+  const abort = new AbortController();
+  const { signal } = abort;
+  const tail = new Tail();
+  const decoder = new TextDecoder();
+  let stdout = "";
+  const streams = Promise.all([
+    drain(child.stdout, {
+      signal,
+      take: (bytes) => stdout += decoder.decode(bytes, { stream: true }),
+    }),
+    drain(child.stderr, {
+      signal,
+      take: (bytes) => {
+        writeLog(log, bytes);
+        tail.add(bytes);
+      },
+    }),
+  ]);
+  const status = await child.status;
+  const timer = setTimeout(() => abort.abort(), DRAIN_MS);
+  await streams;
+  clearTimeout(timer);
+  return { status, stdout, tail: tail.text };
 }
 
 /** The document that a text holds; undefined: none. */
@@ -129,11 +179,7 @@ export function startCell(
   }
   const end = async () => {
     try {
-      const [status, stdout, tail] = await Promise.all([
-        child.status,
-        new Response(child.stdout).text(),
-        logStream(child.stderr, file),
-      ]);
+      const { status, stdout, tail } = await watch(child, file);
       const document = parsed(stdout);
       return {
         exitCode: status.code,

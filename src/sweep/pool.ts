@@ -82,6 +82,7 @@ class Pool {
   #queue: SweepCell[];
   /** Cells that others hold. */
   #taken: SweepCell[] = [];
+  #hasLookedAgain = false;
   #isStopping = false;
   #failure: unknown;
   #lastBeatMs: number;
@@ -168,7 +169,8 @@ class Pool {
         else if (this.#taken.length === 0) return;
         else if (!this.#options.waits) {
           // Somebody may have given up meanwhile: one more look, and no wait.
-          if (!this.#taken.some((one) => this.#isFree(one))) return;
+          if (this.#hasLookedAgain) return;
+          this.#hasLookedAgain = true;
           this.#requeue();
         } else {
           await pause(Math.min(1000, this.#options.claims.timeoutMs / 4));

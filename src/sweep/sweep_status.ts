@@ -1,5 +1,5 @@
 /** How a sweep stands: each cell's state, from the folders alone. */
-import { type FoundClaim, listClaims } from "./claims.ts";
+import { type FoundClaim, isLocked, listClaims } from "./claims.ts";
 import { type Sweep, type SweepCell, sweepPaths } from "./sweep_folder.ts";
 import { type KnownCell, lookAtCells } from "./sweep_index.ts";
 
@@ -25,18 +25,23 @@ export interface SweepStatus {
 /**
  * Looks at a sweep.
  *
+ * @param options.host This machine's name: claims of its processes that were killed do not count.
  * @param options.rebuild True: the index is not believed but made again from the folders.
  * @throws {UserError} When a folder cannot be read.
  */
 export function sweepStatus(
   sweep: Sweep,
-  options: { readonly rebuild?: boolean } = {},
+  { host, ...options }: { readonly rebuild?: boolean; readonly host?: string } = {},
 ): SweepStatus {
   const claims = listClaims(sweepPaths(sweep.path).claims);
   const known = lookAtCells(sweep, options);
   const counts = { done: 0, failed: 0, running: 0, left: 0 };
   const cells = sweep.cells.map((cell) => {
-    const [ended, claim] = [known.get(cell.id), claims.get(cell.id)];
+    const [ended, found] = [known.get(cell.id), claims.get(cell.id)];
+    // Of this machine it is known that its owner was killed; of others only how long nothing was heard.
+    const isDead = found !== undefined && found.content?.host === host &&
+      isLocked(found.path) === false;
+    const claim = isDead ? undefined : found;
     const state: CellState = ended?.state === "done" ? "done" : claim !== undefined
       ? "running" // A cell that failed and is claimed is being tried again.
       : ended?.state ?? "left";
