@@ -1,4 +1,5 @@
 /** Comparisons for a terminal. */
+import { settingText } from "../src/compare/group_names.ts";
 import type { GroupComparison } from "../src/compare/compare_groups.ts";
 import type { GroupResult, SeedResult } from "../src/compare/group_result.ts";
 import {
@@ -20,6 +21,9 @@ import { formatColumns } from "./table.ts";
 /** Rows of settings and metrics that a text shows; `--json` has all of them. */
 const MAX_ROWS = 20;
 
+/** Sentences under one heading; `--json` has all of them. */
+const MAX_SENTENCES = 12;
+
 /** Groups that have a column each. */
 const MAX_COLUMNS = 4;
 
@@ -29,10 +33,12 @@ function paragraph(text: string, columns: number): string[] {
 
 function section(title: string, sentences: readonly string[], columns: number): string[] {
   if (sentences.length === 0) return [];
+  const more = sentences.length - MAX_SENTENCES;
   return [
     "",
     ...wrapText(escapeControls(title), { columns }),
-    ...sentences.flatMap((text) => paragraph(text, columns)),
+    ...sentences.slice(0, MAX_SENTENCES).flatMap((text) => paragraph(text, columns)),
+    ...(more > 0 ? [`  and ${more} more (--json has all)`] : []),
   ];
 }
 
@@ -76,7 +82,7 @@ export function groupsText(comparison: GroupComparison, columns: number): string
     pairs.filter((pair) => pairVerdict(pair) === kind);
   const settingRows = !isShort ? [] : differences.map(({ name, values }) => [
     name,
-    ...values.map((value) => value === null ? "none" : String(value)),
+    ...values.map(settingText),
   ]);
   const names = groups.map(({ name }) => name);
   return [
@@ -114,8 +120,9 @@ export function groupsText(comparison: GroupComparison, columns: number): string
     ...section("Mind", caveats(comparison), columns),
     ...table("What triage says, and of how many runs", [
       "finding",
-      "",
-      ...names.map((n) => ` ${n}`),
+      "class",
+      ...(isShort ? names : []).map((name) => ` ${name}`),
+      " all runs",
     ], {
       rows: findings.map(({ id, class: kind, counts }) => [
         id,
@@ -193,7 +200,7 @@ export function runsText(comparison: RunComparison, columns: number): string {
     ...table("Settings that differ", ["setting", "first", "second"], {
       rows: settings.map(({ name, values }) => [
         name,
-        ...values.map((value) => value === null ? "none" : String(value)),
+        ...values.map(settingText),
       ]),
       columns,
     }),

@@ -1,4 +1,5 @@
 /** Puts runs into groups by their settings, and gives each group the shortest name that tells it from the others. */
+import { withDigits } from "../core/digits.ts";
 import type { RunRecord, Settings } from "./run_record.ts";
 
 /** Runs of one method. */
@@ -16,7 +17,9 @@ function keyOf({ method, group }: RunRecord): string {
 
 /** A value as it stands in a name. */
 export function settingText(value: Settings[string] | undefined): string {
-  return value === undefined || value === null ? "none" : String(value);
+  if (value === undefined || value === null) return "none";
+  // 3e-4 as a sum of others is 0.00030000000000000003.
+  return typeof value === "number" ? withDigits(value, 12) : String(value);
 }
 
 /** Names of settings that differ between some groups: axes first, then in the order of the configuration. */

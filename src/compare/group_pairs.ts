@@ -58,11 +58,12 @@ function comparePair(
   const [better, worse] = lowerIsBetter ? [b, a] : [a, b];
   const shared = (all: readonly Measured[]) =>
     all.filter(({ stratum }) => sharedStrata.includes(stratum));
-  const noClaim: NoClaim | undefined = sharedStrata.length === 0 && ours.length + theirs.length > 0
-    ? "no-shared-setting"
-    : [...a, ...b].some(({ length }) => length < LEAST_SEEDS) || a.length === 0
-    ? "few-seeds"
-    : undefined;
+  const noClaim: NoClaim | undefined =
+    sharedStrata.length === 0 && ours.length > 0 && theirs.length > 0
+      ? "no-shared-setting"
+      : [...a, ...b].some(({ length }) => length < LEAST_SEEDS) || a.length === 0
+      ? "few-seeds"
+      : undefined;
   const improvement = noClaim ? undefined : probabilityOfImprovement(better, worse);
   const together = noClaim ? undefined : probabilityOfImprovement(better, worse, level);
   return {

@@ -64,7 +64,7 @@ export function pairSentence({ groups }: GroupComparison, pair: PairResult): str
   const [first, second] = [at(groups, pair.first), at(groups, pair.second)];
   const { improvement, noClaim } = pair;
   if (noClaim === "no-shared-setting") {
-    return `${first.name} and ${second.name} ran in no setting of the environment that both have, so nothing is claimed.`;
+    return `${first.name} and ${second.name} are not known to have run in one setting of the environment, so nothing is claimed.`;
   }
   if (improvement === null) {
     const counts = [first, second].map(({ name, runs }) => `${name} has ${seeds(runs)}`);
@@ -144,9 +144,7 @@ export function caveats(comparison: GroupComparison): string[] {
     ),
     ...(claims.length > 0 && family > 1
       ? [
-        `Which differ is decided at ${
-          number(100 * (1 - 0.05 / family))
-        } % for each of ${family} pairs, so that 95 % holds for all together; ` +
+        `With ${family} pairs each is decided at 0.05/${family}, so that all verdicts together are wrong in at most 5 %; ` +
         "the intervals shown are of 95 % each.",
       ]
       : []),

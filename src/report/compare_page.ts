@@ -1,4 +1,5 @@
 /** The page of a comparison over seeds: what differs, what each group reaches, its curves, its settings, what triage says. */
+import { settingText } from "../compare/group_names.ts";
 import type { CurveBand, GroupResult, SeedResult } from "../compare/group_result.ts";
 import {
   caveats,
@@ -64,7 +65,7 @@ function resultsTable({ groups, threshold, axes, differences }: GroupComparison)
   const shown = axes.length > 1 ? axes : [];
   const valueOf = (name: string, group: number) => {
     const value = differences.find((one) => one.name === name)?.values[group] ?? null;
-    return value === null ? "none" : String(value);
+    return settingText(value);
   };
   const reach = threshold === null ? "steps" : `steps to ${number(threshold)}`;
   return dataTable({
@@ -227,7 +228,7 @@ ${
       columns: columnsOf("text", "group", ...differences.map(({ name }) => name)),
       rows: groups.map(({ name }, i) => [
         name,
-        ...differences.map(({ values }) => values[i] === null ? "none" : String(values[i])),
+        ...differences.map(({ values }) => settingText(values[i])),
       ]),
     })
   }`;

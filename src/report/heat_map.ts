@@ -1,4 +1,5 @@
 /** A heat map of two axes: a row for each value of one, a column for each of the other, the score in the cells. */
+import { settingText } from "../compare/group_names.ts";
 import type { GroupComparison } from "../compare/compare_groups.ts";
 import { number } from "../compare/group_sentences.ts";
 import { mean } from "../core/statistics.ts";
@@ -19,8 +20,6 @@ function ordered(values: readonly Value[]): Value[] {
     typeof a === "number" && typeof b === "number" ? a - b : String(a) < String(b) ? -1 : 1
   );
 }
-
-const text = (value: Value) => value === null ? "none" : String(value);
 
 /**
  * The heat map of the first two axes. Where there are more, a cell is the mean over the groups of the others.
@@ -55,9 +54,9 @@ export function heatMap(
   const others = names.slice(2);
   const table = dataTable({
     title: `${metric} by ${down} (down) and ${across} (across)`,
-    columns: columnsOf("number", `${down} \\ ${across}`, ...columns.map(text)),
+    columns: columnsOf("number", `${down} \\ ${across}`, ...columns.map(settingText)),
     rows: cells.map((scores, i) => [
-      text(rows[i]),
+      settingText(rows[i]),
       ...scores.map((score) =>
         score === undefined ? "–" : html`<span class="h${shade(score)}">${number(score)}</span>`
       ),

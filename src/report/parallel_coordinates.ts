@@ -1,4 +1,5 @@
 /** Parallel coordinates: an axis for each setting and one for the score, and a line for each method. */
+import { settingText } from "../compare/group_names.ts";
 import type { GroupComparison } from "../compare/compare_groups.ts";
 import { number } from "../compare/group_sentences.ts";
 import { type Html, html, NOTHING } from "./html.ts";
@@ -49,7 +50,7 @@ function numberAxis(name: string, values: readonly (number | undefined)[]): Axis
 }
 
 function namedAxis(name: string, values: readonly (string | number | boolean | null)[]): Axis {
-  const texts = values.map((value) => value === null ? "none" : String(value));
+  const texts = values.map(settingText);
   const different = [...new Set(texts)];
   const height = (text: string) =>
     different.length === 1 ? 0.5 : 1 - different.indexOf(text) / (different.length - 1);

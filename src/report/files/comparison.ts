@@ -1,7 +1,5 @@
 /** Reads what is to be compared, and compares it: over seeds, or two runs step by step. */
 import { UserError } from "../../core/errors.ts";
-import { setting } from "../../core/mention.ts";
-import { sentence } from "../../core/mention.ts";
 import { compareGroups, type GroupQuestion } from "../../compare/compare_groups.ts";
 import { type ComparedRun, compareRuns } from "../../compare/compare_runs.ts";
 import { readRunLog } from "../../files/log_source.ts";
@@ -11,6 +9,7 @@ import { interpret } from "../../producers/interpret.ts";
 import type { RunView } from "../../producers/run_view.ts";
 import { runPaths } from "../../run/run_directory.ts";
 import { readSettings } from "../../run/run_settings.ts";
+import { isSweepFolder, sweepPaths } from "../../sweep/sweep_folder.ts";
 import type { ComparisonData } from "../comparison_data.ts";
 import { isAboutSeeds, ownSettings, readRunRecords } from "./runs_to_compare.ts";
 
@@ -55,18 +54,22 @@ async function compareSteps(
   paths: readonly string[],
   readView: (path: string) => Promise<RunView>,
 ): Promise<ComparisonData> {
-  if (paths.length < 2) {
+  const sweep = paths.find((path) => isFolder(path) && isSweepFolder(path));
+  if (sweep !== undefined) {
     throw new UserError(
-      sentence`Cannot compare ${
-        paths.join("")
-      } step by step: it is one run; name a second one, or several runs and ${
-        setting("by", "seeds")
+      `Cannot compare ${sweep} step by step: it is a sweep; name two of the runs in ${
+        sweepPaths(sweep).runs
       }`,
     );
   }
   const runs: ComparedRun[] = [];
   for (const path of paths) runs.push(await readRun(path, readView));
   const [first, ...others] = runs;
+  if (others.length === 0) {
+    throw new UserError(
+      `Cannot compare ${first.path}: it is one run; name a second one, or a sweep`,
+    );
+  }
   return {
     name: paths.map(nameOf).join(" and "),
     comparison: { kind: "steps", pairs: others.map((other) => compareRuns(first, other)) },

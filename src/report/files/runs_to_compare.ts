@@ -17,6 +17,7 @@ import { isKeyRead } from "../../rl/config_readers.ts";
 import { runPaths } from "../../run/run_directory.ts";
 import { baseName, readSettings, type RunSettings } from "../../run/run_settings.ts";
 import { triageRun } from "../../run/triage_run.ts";
+import { readOutcome } from "../../sweep/outcomes.ts";
 import { isSweepFolder, readSweep, type Sweep } from "../../sweep/sweep_folder.ts";
 
 /** Settings of the environment: what a task is, not how it is learnt. */
@@ -213,6 +214,8 @@ async function readForeign(
   };
 }
 
+const NOT_BEGUN = "it has not begun";
+
 /** Cells whose run has not begun: nothing of them is known but what the plan says. */
 function notBegun(sweep: Sweep, cell: Sweep["cells"][number]): RunRecord {
   const { settings, seed, condition, folder } = cell;
@@ -224,7 +227,7 @@ function notBegun(sweep: Sweep, cell: Sweep["cells"][number]): RunRecord {
     environment: settingsFrom(Object.entries(settings).filter(([name]) => isOfEnvironment(name))),
     axes: [...sweep.axes, ...condition === null ? [] : ["condition"]],
     curves: new Map(),
-    leftOut: "it has not begun",
+    leftOut: NOT_BEGUN,
   };
 }
 
@@ -241,17 +244,20 @@ async function readSweepRuns(path: string, reading: RecordReading): Promise<RunR
   for (const cell of sweep.cells) {
     const { folder, condition } = cell;
     const hasBegun = exists(runPaths(folder).config);
-    if (hasBegun) runs.push(await readOwn({ path: folder, axes, condition }, reading));
-    else runs.push(notBegun(sweep, cell));
+    const run = hasBegun
+      ? await readOwn({ path: folder, axes, condition }, reading)
+      : notBegun(sweep, cell);
+    const problem = run.leftOut === undefined ? undefined : readOutcome(path, cell.id)?.problem;
+    runs.push(problem ? { ...run, leftOut: `${run.leftOut}; it failed: ${problem}` } : run);
   }
   return likeBegun(runs);
 }
 
 /** Cells that have not begun join the group whose runs share the settings that the plan gives them. */
 function likeBegun(runs: readonly RunRecord[]): RunRecord[] {
-  const begun = runs.filter(({ leftOut }) => leftOut !== "it has not begun");
+  const begun = runs.filter(({ leftOut }) => !leftOut?.startsWith(NOT_BEGUN));
   return runs.map((run) => {
-    if (run.leftOut !== "it has not begun") return run;
+    if (!run.leftOut?.startsWith(NOT_BEGUN)) return run;
     const alike = begun.find(({ method }) =>
       Object.entries(run.method).every(([name, value]) => (method[nameOf(name)] ?? null) === value)
     );
@@ -286,12 +292,20 @@ export function isAboutSeeds(paths: readonly string[]): boolean {
   return new Set(keys).size < keys.length;
 }
 
-function refuseUnknownMetric(runs: readonly RunRecord[], metric: string, keys: Iterable<string>) {
+async function refuseUnknownMetric(
+  runs: readonly RunRecord[],
+  { metric = DEFAULT_METRIC, readView = readByItself }: RecordReading,
+): Promise<void> {
   if (runs.some(({ curves }) => curves.has(metric))) return;
-  if (runs.every(({ curves }) => curves.size === 0)) return;
+  const read = runs.find(({ curves }) => curves.size > 0);
+  if (!read) return;
+  const view = await readView(read.path);
+  const known = (Object.keys(CANONICAL) as CanonicalMetric[]).filter((name) => view.measured(name));
+  const names = [...new Set([...known, ...view.log.columns.keys()])];
   throw new UserError(
-    `Cannot compare by ${metric}: none of the ${runs.length} runs has it; ` +
-      suggestName(metric, [...new Set([...Object.keys(CANONICAL), ...keys])]),
+    `Cannot compare by ${metric}: none of the ${runs.length} runs has it; ${
+      suggestName(metric, names)
+    }`,
   );
 }
 
@@ -319,7 +333,6 @@ export async function readRunRecords(
       if (inside.length === 0) runs.push(await readForeign(path, reading));
     }
   }
-  const { metric = DEFAULT_METRIC } = reading;
-  refuseUnknownMetric(runs, metric, runs.flatMap(({ curves }) => [...curves.keys()]));
+  await refuseUnknownMetric(runs, reading);
   return runs;
 }
