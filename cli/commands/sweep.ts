@@ -10,7 +10,7 @@ const OWN_FLAGS: Readonly<Record<string, readonly (keyof SweepFlags)[]>> = {
   kubernetes: ["image", "claim", "cpu", "memory", "gpus"],
 };
 
-/** A flag that another engine reads would be ignored in silence. */
+/** A flag that another engine reads would be ignored in silence; one that is missing is said before anything is written. */
 function refuseOthers(flags: SweepFlags): void {
   for (const [engine, names] of Object.entries(OWN_FLAGS)) {
     const found = engine === flags.engine
@@ -21,6 +21,11 @@ function refuseOthers(flags: SweepFlags): void {
         `--${found} is for --engine ${engine}, and the engine is ${flags.engine}: leave it out`,
       );
     }
+  }
+  if (flags.engine === "kubernetes" && (flags.image === undefined || flags.claim === undefined)) {
+    throw new UserError(
+      "--engine kubernetes needs --image, with agentrl on its PATH, and --claim, the volume that holds the folder",
+    );
   }
   if (flags.seed !== undefined) {
     throw new UserError(`--seed ${flags.seed} is not for a sweep: its file lists them under seeds`);

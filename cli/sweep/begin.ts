@@ -1,6 +1,5 @@
 /** `agentrl sweep FILE`: plans, then works at the cells here or hands them to a scheduler. */
 import { fileURLToPath } from "node:url";
-import { UserError } from "../../src/core/errors.ts";
 import { oneSentence } from "../../src/core/sentence.ts";
 import { writeFileAtomic } from "../../src/files/atomic_file.ts";
 import { readText } from "../../src/files/read_file.ts";
@@ -192,12 +191,7 @@ async function beginSlurm(sweep: Sweep, flags: SweepFlags): Promise<Outcome> {
 }
 
 async function beginKubernetes(sweep: Sweep, flags: SweepFlags): Promise<Outcome> {
-  const { image, claim, mount, cpu, memory, gpus, limit } = flags;
-  if (image === undefined || claim === undefined) {
-    throw new UserError(
-      "--engine kubernetes needs --image, with agentrl on its PATH, and --claim, the volume that holds the folder",
-    );
-  }
+  const { image = "", claim = "", mount, cpu, memory, gpus, limit } = flags;
   const cells = await cellsToHandOver(sweep, "kubernetes");
   if (cells.length === 0) return nothingToDo(sweep);
   const chunk = flags.chunk ?? Math.ceil(cells.length / USUAL_TASKS);

@@ -27,10 +27,13 @@ const GRACE_SECONDS = 120;
 /** More than one of the device plugin's names exists; this is the one of most clusters. */
 const GPU_RESOURCE = "nvidia.com/gpu";
 
+/** With the job's number and a pod's index and suffix behind it, a name must stay below 63 characters. */
+const MAX_NAME = 28;
+
 /** A name as labels and objects may have it: lower case, digits and dashes. */
 function objectName(text: string): string {
-  return text.toLowerCase().replace(/[^a-z0-9-]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 52)
-    .replace(/-+$/, "");
+  const name = text.toLowerCase().replace(/[^a-z0-9-]+/g, "-").replace(/^-+/, "");
+  return name.slice(0, MAX_NAME).replace(/-+$/, "");
 }
 
 const QUANTITY = /^\d+(?:\.\d+)?(?:m|[kMGTPE]i?)?$/;
@@ -89,7 +92,7 @@ export function kubernetesJob(record: JobRecord, place: {
   return {
     apiVersion: "batch/v1",
     kind: "Job",
-    metadata: { name: objectName(`agentrl-${sweepName}-${record.name}`), labels },
+    metadata: { name: `agentrl-${objectName(sweepName)}-${record.name}`, labels },
     spec: {
       completionMode: "Indexed",
       completions: tasks,

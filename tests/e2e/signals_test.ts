@@ -84,6 +84,8 @@ for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]
       const training = new Training(path, STEPS);
       await training.until(() => rowCount(path) >= 2);
       training.child.kill(signal);
+      // A scheduler sends it to every process of a job, and a parent passes it on: together they are one.
+      if (signal === "SIGTERM") training.child.kill(signal);
       const { code: found, stdout } = await training.end();
       assertEquals(found, code);
       assertMatch(stdout, /, stopped\n[^]*--resume\n$/);
