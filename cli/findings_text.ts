@@ -267,7 +267,12 @@ export function findingsText(
     if (own.length === 0 || (when === "all" && !layout.all)) continue;
     const colour = COLOURS[kind];
     const heading = HEADINGS[kind];
-    lines.push("", colour ? styled(heading, colour, layout) : heading);
+    lines.push(
+      "",
+      ...wrap(heading, { columns: layout.columns, hanging: 2 }).map((line) =>
+        colour ? styled(line, colour, layout) : line
+      ),
+    );
     lines.push(
       ...(kind === "not-checkable"
         ? describeUnchecked(own, layout)

@@ -279,8 +279,13 @@ function describeFlag(flag: Flag): string {
   if (flag.kind === "integer" || flag.kind === "number") notes.push(describeRange(flag));
   if (flag.kind === "list") notes.push("may be repeated");
   if ("required" in flag) notes.push("required");
-  if ("default" in flag && flag.kind !== "boolean") notes.push(`default ${flag.default}`);
-  return notes.length === 0 ? flag.help : `${flag.help} (${notes.join("; ")})`;
+  if ("default" in flag && flag.kind !== "boolean" && flag.default !== "") {
+    notes.push(`default ${flag.default}`);
+  }
+  // A default that is found out later is told in the help text: one pair of brackets is enough.
+  const [, help = flag.help, told] = /^(.*) \((default[^()]*)\)$/s.exec(flag.help) ?? [];
+  if (told !== undefined) notes.push(told);
+  return notes.length === 0 ? help : `${help} (${notes.join("; ")})`;
 }
 
 const PLACEHOLDERS = {

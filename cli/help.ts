@@ -51,12 +51,13 @@ export function flagsOf(command: Command): Flags {
 
 /** The help text of a command with a module. */
 export function helpOf(name: string, command: Command): string {
-  const usage = ["cli/agentrl", name, ...(command.positionals ?? []), "[flags]"].join(" ");
+  const usage = ["cli/agentrl", name, ...(command.positionals ?? []), "[flags]"].join(" ")
+    .replaceAll(/(\w)\|(?=\w)/g, "$1 | ");
   const title = `agentrl ${name}: ${COMMANDS[name]?.summary}`;
   return [
     ...wrapText(title, { columns: terminalColumns() }),
     "",
-    `Usage: ${usage}`,
+    ...wrapText(`Usage: ${usage}`, { columns: terminalColumns(), hanging: 2 }),
     "",
     ...formatFlags(flagsOf(command)),
   ].join("\n");

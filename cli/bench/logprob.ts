@@ -260,5 +260,6 @@ export async function benchLogprob(commands: Commands, flags: BenchFlags): Promi
   return {
     document: { ...machine, rows: rowCount, width, rounds, cases } satisfies LogprobDocument,
     text: formatCases(machine, cases, flags).join("\n"),
+    emphasis: [{ pattern: /\bdoes not (?:hold|fit)\b/g, style: "red" }],
   };
 }

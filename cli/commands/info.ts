@@ -108,6 +108,11 @@ export const command = defineCommand({
       ["features", features.join(" ")],
       ["versions", Object.entries(versions).map((pair) => pair.join(" ")).join(", ")],
     ]).join("\n");
-    return { document, text, exitCode: document.trusted ? 0 : 1 };
+    return {
+      document,
+      text,
+      emphasis: [{ pattern: /\bFAILED\b/g, style: "red" }],
+      exitCode: document.trusted ? 0 : 1,
+    };
   },
 });

@@ -1,5 +1,7 @@
 /** `agentrl replay`: re-runs a step and checks every statistic bit for bit, and once more with one stage changed. */
+import { wrapText } from "../../src/core/wrap_text.ts";
 import { parseReplacement, type Replay } from "../../src/faults/replay.ts";
+import { terminalColumns } from "../../src/files/terminal.ts";
 import { type ReplayedStep, replayRun } from "../../src/run/replay_run.ts";
 import { defineCommand } from "../command.ts";
 import { adapterName, openCommands } from "../gpu.ts";
@@ -30,21 +32,26 @@ function describe(
   options: { readonly replace: string | undefined; readonly adapter: string },
 ): string {
   const count = Object.keys(recorded).length - 1;
+  const wrapped = (text: string) => wrapText(text, { columns: terminalColumns(), hanging: 2 });
   const lines = [
-    `Step ${recorded.step}, from ${from.path}${
-      from.stepsBefore > 0 ? ` and ${from.stepsBefore} steps behind it` : ""
-    }.`,
-    ...(isVerified ? [] : ["Unverified: a file that was read carries no SHA-256."]),
-    describeSampling(replay),
+    ...wrapped(
+      `Step ${recorded.step}, from ${from.path}${
+        from.stepsBefore > 0 ? ` and ${from.stepsBefore} steps after it` : ""
+      }.`,
+    ),
+    ...(isVerified ? [] : wrapped("Unverified: a file that was read carries no SHA-256.")),
+    ...wrapped(describeSampling(replay)),
   ];
   if (replay.differences.length === 0) {
-    lines.push(`Statistics: all ${count} reproduced, bit for bit.`);
+    lines.push(...wrapped(`Statistics: all ${count} reproduced, bit for bit.`));
   } else {
     lines.push(
-      `Statistics: ${replay.differences.length} of ${count} differ from the record` +
-        (settings.adapter === null || settings.adapter === options.adapter
-          ? ":"
-          : `, which was made on ${settings.adapter}; this is ${options.adapter}:`),
+      ...wrapped(
+        `Statistics: ${replay.differences.length} of ${count} differ from the record` +
+          (settings.adapter === null || settings.adapter === options.adapter
+            ? ":"
+            : `, which was made on ${settings.adapter}; this is ${options.adapter}:`),
+      ),
       "",
       ...describeDifferences(replay, "replayed"),
     );
@@ -53,7 +60,10 @@ function describe(
     lines.push("", `With ${options.replace}:`);
     lines.push(
       ...(changed.differences.length === 0
-        ? ["  no statistic of this step changes: the run's own stage does the same"]
+        ? wrapText("no statistic of this step changes: the run's own stage does the same", {
+          columns: terminalColumns(),
+          indent: 2,
+        })
         : describeDifferences(changed, "changed")),
     );
   }
@@ -89,6 +99,7 @@ export const command = defineCommand({
         changed: changed ? { row: changed.row, differences: changed.differences } : null,
       },
       text: describe(replayed, { replace, adapter: adapterName(commands.gpu) }),
+      emphasis: [{ pattern: /^Statistics: \d+ of \d+ differ/gm, style: "red" }],
       exitCode: replay.differences.length === 0 ? 0 : 1,
     };
   },

@@ -80,6 +80,11 @@ export const command = defineCommand({
       problem: problem ?? null,
     };
     const isRefused = rows.some(({ refusal }) => refusal !== undefined);
-    return { document, text: text.join("\n"), exitCode: isRefused ? 1 : 0 };
+    return {
+      document,
+      text: text.join("\n"),
+      emphasis: [{ pattern: /\brefused$/gm, style: "red" }],
+      exitCode: isRefused ? 1 : 0,
+    };
   },
 });

@@ -12,3 +12,12 @@ Deno.test("wrapText() fills lines to the last column and indents them", () => {
 Deno.test("wrapText() gives a word that is too wide a line of its own", () => {
   assertEquals(wrapText("a abcdefgh b", { columns: 4, indent: 1 }), [" a", " abcdefgh", " b"]);
 });
+
+Deno.test("wrapText() leaves no short last word alone, where the line before has words to give", () => {
+  assertEquals(wrapText("all seeds from 0 to 2", { columns: 19 }), ["all seeds from 0", "to 2"]);
+  assertEquals(wrapText("all seeds from 0 to nowhere", { columns: 19 }), [
+    "all seeds from 0 to",
+    "nowhere",
+  ]);
+  assertEquals(wrapText("abcdefgh 2", { columns: 9, hanging: 2 }), ["abcdefgh", "  2"]);
+});
