@@ -32,6 +32,8 @@ export interface Command<F extends Flags = Flags> {
   readonly flags: F;
   /** Names of the positional arguments; one in brackets may be left out, and a last one that ends in `…` repeated. */
   readonly positionals?: readonly string[];
+  /** What the positional arguments are chosen from, for the completion of shells; left out where they are paths. */
+  readonly choices?: readonly string[];
   /** Does the work. */
   run(
     flags: FlagValues<F & Omit<typeof COMMON_FLAGS, keyof F>>,

@@ -9,6 +9,8 @@ export interface CompletedCommand {
   readonly name: string;
   readonly summary: string;
   readonly flags: Flags;
+  /** What its positional arguments are chosen from; empty where they are paths. */
+  readonly choices: readonly string[];
 }
 
 /** What follows a flag: one of its choices. */
@@ -23,25 +25,49 @@ function choicesOf({ name, flags }: CompletedCommand): (readonly [string, readon
 const branch = (pattern: string, words: Iterable<string>) =>
   `    ${JSON.stringify(pattern)}) words=${JSON.stringify([...words].join(" "))} ;;`;
 
+/** Every flag that takes a value. */
+function valueFlags(commands: readonly CompletedCommand[]): string[] {
+  const flags = commands.flatMap(({ flags }) =>
+    [...spellingsOf(flags)].flatMap(([written, name]) =>
+      flags[name]?.kind === "boolean" ? [] : [written]
+    )
+  );
+  return [...new Set(flags)];
+}
+
 /** For bash, and for zsh through its `bashcompinit`. */
 function bashScript(commands: readonly CompletedCommand[]): string {
   const names = JSON.stringify(commands.map(({ name }) => name).join(" "));
   return [
     '# Completion of agentrl: eval "$(cli/agentrl completion)" in ~/.bashrc or ~/.zshrc.',
-    'if [ -n "${ZSH_VERSION-}" ]; then autoload -U +X bashcompinit && bashcompinit; fi',
+    // A zsh whose user has not switched completion on yet knows no compdef, which bashcompinit needs.
+    'if [ -n "${ZSH_VERSION-}" ]; then',
+    "  if ! whence compdef >/dev/null; then autoload -U compinit && compinit -i; fi",
+    "  autoload -U +X bashcompinit && bashcompinit",
+    "fi",
     "_agentrl() {",
-    '  local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}" words=""',
+    '  local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}" words="" before=""',
     '  local command="${COMP_WORDS[1]}"',
-    '  case "$current" in -*) previous="" ;; esac',
+    // bash makes three words of --algo=grpo, zsh one.
+    '  case "$current" in',
+    '    =) current="" ;;',
+    '    --*=*) previous="${current%%=*}" before="${current%%=*}=" current="${current#*=}" ;;',
+    '    -*) previous="" ;;',
+    '    *) if [ "$previous" = "=" ]; then previous="${COMP_WORDS[COMP_CWORD-2]}"; fi ;;',
+    "  esac",
     `  if [ "$COMP_CWORD" = 1 ]; then words=${names}`,
-    `  elif [ "$command $COMP_CWORD" = "help 2" ]; then words=${names}`,
     '  else case "$command $previous" in',
     ...commands.flatMap(choicesOf).map(([pattern, words]) => branch(pattern, words)),
     '    *) case "$current" in -*) case "$command" in',
     ...commands.map(({ name, flags }) => branch(name, spellingsOf(flags).keys())),
-    "    esac ;; esac ;;",
+    `    esac ;; *) case "$previous" in ${
+      valueFlags(commands).join("|")
+    }) ;; *) case "$command" in`,
+    ...commands.filter(({ choices }) => choices.length > 0)
+      .map(({ name, choices }) => branch(name, choices)),
+    "    esac ;; esac ;; esac ;;",
     "  esac; fi",
-    '  COMPREPLY=($(compgen -W "$words" -- "$current"))',
+    '  COMPREPLY=($(compgen -P "$before" -W "$words" -- "$current"))',
     "}",
     "complete -o default -F _agentrl agentrl cli/agentrl",
   ].join("\n");
@@ -81,6 +107,9 @@ function fishScript(commands: readonly CompletedCommand[]): string {
     "end",
     ...names("__agentrl_begins"),
     ...names("__agentrl_is help"),
+    ...commands.filter(({ choices, name }) => name !== "help" && choices.length > 0).map((
+      { name, choices },
+    ) => `complete -c agentrl -n '__agentrl_is ${name}' -f -a ${fishQuoted(choices.join(" "))}`),
     ...commands.flatMap(fishFlags),
   ].join("\n");
 }

@@ -113,16 +113,16 @@ async function printCompletion(args: readonly string[], calledAs: string): Promi
     throw new UserError(`unknown shell "${shell}": ${suggestName(shell, SHELLS)}`);
   }
   const commands = await Promise.all(
-    Object.entries(COMMANDS).map(async ([name, { summary, load }]) => ({
-      name,
-      summary,
-      flags: flagsOf((await load()).command),
-    })),
+    Object.entries(COMMANDS).map(async ([name, { summary, load }]) => {
+      const { command } = await load();
+      return { name, summary, flags: flagsOf(command), choices: command.choices ?? [] };
+    }),
   );
   const others = Object.entries(LAUNCHER_COMMANDS).map(([name, { summary }]) => ({
     name,
     summary,
     flags: {},
+    choices: name === "help" ? allNames() : name === "completion" ? SHELLS : [],
   }));
   return print(completionScript(known, [...commands, ...others]), { calledAs });
 }

@@ -47,6 +47,7 @@ const BENCH_FLAGS = {
 export const command = defineCommand({
   flags: BENCH_FLAGS,
   positionals: [Object.keys(SUITES).join("|")],
+  choices: Object.keys(SUITES),
   async run(flags, [name = ""]) {
     const suite = Object.entries(SUITES).find(([known]) => known === name)?.[1];
     if (suite === undefined) {

@@ -9,6 +9,7 @@ import { formatTable } from "../flags.ts";
 export const command = defineCommand({
   flags: {},
   positionals: ["[KEY…]"],
+  choices: describeKeys().map(({ key }) => key),
   run(_flags, names) {
     const keys = describeKeys();
     const known = keys.map(({ key }) => key);

@@ -173,6 +173,7 @@ export const command = defineCommand({
     ...GPU_FLAGS,
   },
   positionals: ["[RUN…]"],
+  choices: CATALOGUE_NAMES,
   async run({ out: folder, checkpoint: named, seed, requireGpu }, given) {
     const names = chosenNames(given);
     const checkpoint = named === undefined ? undefined : findCheckpoint(named).path;

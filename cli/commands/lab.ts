@@ -107,6 +107,7 @@ export const command = defineCommand({
     list: { kind: "boolean", help: "list the experiments and their variants" },
   },
   positionals: ["[EXPERIMENT…]"],
+  choices: EXPERIMENTS.map(({ name }) => name),
   async run(flags, names) {
     const { quick, variant, out, fresh, seed } = flags;
     const experiments = selectExperiments(EXPERIMENTS, names, variant);

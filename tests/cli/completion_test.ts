@@ -24,10 +24,12 @@ const SAMPLE: readonly CompletedCommand[] = [
       algo: { kind: "string", choices: ["grpo", "ppo"], help: "algorithm" },
       gate: { kind: "boolean", default: true, help: "gate" },
     },
+    choices: [],
   },
-  { name: "triage", summary: "triage", flags: COMMON_FLAGS },
-  { name: "test", summary: "tests", flags: {} },
-  { name: "help", summary: "help", flags: {} },
+  { name: "triage", summary: "triage", flags: COMMON_FLAGS, choices: [] },
+  { name: "bench", summary: "bench", flags: COMMON_FLAGS, choices: ["step", "rollout"] },
+  { name: "test", summary: "tests", flags: {}, choices: [] },
+  { name: "help", summary: "help", flags: {}, choices: ["train", "triage"] },
 ];
 
 Deno.test("completionScript() offers commands, their flags, and the choices of a flag", async () => {
@@ -37,6 +39,12 @@ Deno.test("completionScript() offers commands, their flags, and the choices of a
   assertEquals(await offered(script, ["agentrl", "train", "--no"]), ["--no-gate"]);
   assertEquals(await offered(script, ["agentrl", "train", "--algo", "g"]), ["grpo"]);
   assertEquals(await offered(script, ["agentrl", "triage", "--al"]), [""]);
+  assertEquals(await offered(script, ["agentrl", "bench", "ro"]), ["rollout"]);
+  assertEquals(await offered(script, ["agentrl", "bench", "--json", "ro"]), ["rollout"]);
+  assertEquals(await offered(script, ["agentrl", "bench", "--seed", "ro"]), [""]);
+  // As bash takes --algo=g apart, and as zsh does not.
+  assertEquals(await offered(script, ["agentrl", "train", "--algo", "=", "g"]), ["grpo"]);
+  assertEquals(await offered(script, ["agentrl", "train", "--algo=g"]), ["--algo=grpo"]);
   // A path: the shell's own completion.
   assertEquals(await offered(script, ["agentrl", "triage", "run"]), [""]);
 });
@@ -61,6 +69,7 @@ Deno.test("completionScript() for fish has a line for each command, flag and cho
     const line of [
       "complete -c agentrl -n '__agentrl_begins' -f -a train -d 'what it\\'s for'",
       "complete -c agentrl -n '__agentrl_is help' -f -a triage -d 'triage'",
+      "complete -c agentrl -n '__agentrl_is bench' -f -a 'step rollout'",
       "complete -c agentrl -n '__agentrl_is train' -l algo -x -a 'grpo ppo' -d 'algorithm'",
       "complete -c agentrl -n '__agentrl_is train' -l no-gate -d 'gate'",
       "complete -c agentrl -n '__agentrl_is triage' -l seed -r -d 'seed of every random stream'",
