@@ -1,11 +1,10 @@
 /** The matrix of invariants (Figure 18.2): which check catches which fault, with the measured value in each cell. */
 import { labMatrixSchema, type MatrixData } from "../diagnose/check_schema.ts";
-import type { CheckVerdict } from "../diagnose/invariant.ts";
 import { MATRIX_FAULTS } from "../faults/faults.ts";
 import type { Section } from "./document.ts";
 import { formatBound, formatNumber } from "./format.ts";
 import { type Html, html, NOTHING } from "./html.ts";
-import { columnsOf, dataTable } from "./tables.ts";
+import { columnsOf, dataTable, VERDICT_SIGNS } from "./tables.ts";
 
 /** The matrix in the data of the lab's experiment; undefined where they hold none. */
 export function matrixOfLab(data: unknown): MatrixData | undefined {
@@ -22,13 +21,6 @@ export function matrixOfLab(data: unknown): MatrixData | undefined {
 type Row = MatrixData["rows"][number];
 type Check = Row["checks"][number];
 
-const SIGNS = {
-  holds: "✓",
-  violated: "✗",
-  "not-applicable": "–",
-  "not-checkable": "?",
-} as const satisfies Record<CheckVerdict, string>;
-
 function cell({ verdict, value, relation, bound, boundReason, reason, name }: Check): Html {
   const measured = value === null ? "" : `${formatNumber(value)}, `;
   const more = `${name}: ${measured}${reason}; bound ${
@@ -36,8 +28,8 @@ function cell({ verdict, value, relation, bound, boundReason, reason, name }: Ch
   } (${boundReason})`;
   // A column for each check leaves no room for the values of what holds.
   const shown = verdict === "violated" && value !== null
-    ? `${SIGNS[verdict]} ${formatNumber(value)}`
-    : SIGNS[verdict];
+    ? `${VERDICT_SIGNS[verdict]} ${formatNumber(value)}`
+    : VERDICT_SIGNS[verdict];
   return html`<span class="tip ${verdict}" tabindex="0">${shown}<span class="more"> ${more}</span></span>`;
 }
 

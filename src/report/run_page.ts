@@ -14,7 +14,7 @@ import { bandNote, groupCharts, otherCharts } from "./run_panels.ts";
 import { columnsOf, dataTable, facts, partHeading, verdictMark } from "./tables.ts";
 import { tokenFindings, tokenParts } from "./token_page.ts";
 import { triagePart } from "./triage_part.ts";
-import { transcripts } from "./transcripts.ts";
+import { pointedSequences, tokensId, transcripts } from "./transcripts.ts";
 
 /** Groups of metrics and their headings, in the order in which a run is read. */
 export const GROUPS: readonly (readonly [MetricGroup, string])[] = [
@@ -148,7 +148,7 @@ function recordedList({ recorded }: RunData): Html {
   `;
 }
 
-/** Its episodes token by token, what is said about them first; of other parts of a token page the groups. */
+/** What is said about the tokens of its episodes, and those episodes token by token that a finding points to. */
 function tokensPart({ tokens }: RunData, prefix: string): Html {
   if (tokens === undefined) return NOTHING;
   if ("leftOutBytes" in tokens) {
@@ -159,10 +159,11 @@ function tokensPart({ tokens }: RunData, prefix: string): Html {
         )} MB. The checks of token dumps take them by themselves.</p>
     `;
   }
-  const id = idOf(prefix, "tokens");
-  const parts = tokenParts(tokens, id).map(({ id, title, body }) =>
-    html`<h4 id="${id}">${title}</h4>${body}`
-  );
+  const id = tokensId(prefix);
+  const kept = pointedSequences(tokens);
+  const parts = tokenParts({ ...tokens, digest: { ...tokens.digest, kept } }, id).map((
+    { id, title, body },
+  ) => html`<h4 id="${id}">${title}</h4>${body}`);
   return html`${tokenFindings(tokens, id)}${parts}`;
 }
 
@@ -198,8 +199,8 @@ Exact zeros on a logarithmic axis are drawn at its foot, marked 0.</p>
 ${recordedList(run)}
 ${groups.map(([group, title, charts]) => block(group, title, grid(charts)))}${
     block("other", "Other metrics", grid(others))
-  }${block("episodes", "Episodes", transcripts(run, prefix))}${
-    block("tokens", "Episodes token by token", tokensPart(run, prefix))
+  }${block("tokens", "Tokens: findings", tokensPart(run, prefix))}${
+    block("episodes", "Episodes", transcripts(run, prefix))
   }`;
   return { id: prefix, title: `Run ${run.name}`, body, parts };
 }

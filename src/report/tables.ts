@@ -91,17 +91,20 @@ export function facts(rows: readonly (readonly [string, string | Html])[]): Html
   }</dl>`;
 }
 
-const SIGNS = {
-  holds: "✓ holds",
-  violated: "✗ violated",
-  "not-applicable": "– not applicable",
-  "not-checkable": "? not checkable",
-  missed: "✗ missed",
+/** A verdict by one sign, where there is no room for its word. */
+export const VERDICT_SIGNS = {
+  holds: "✓",
+  violated: "✗",
+  "not-applicable": "–",
+  "not-checkable": "?",
+  missed: "✗",
 } as const satisfies Record<CheckVerdict | "missed", string>;
 
 /** A verdict by sign, word and colour. */
 export function verdictMark(verdict: CheckVerdict | "missed"): Html {
-  return html`<span class="${verdict}">${SIGNS[verdict]}</span>`;
+  return html`<span class="${verdict}">${VERDICT_SIGNS[verdict]} ${
+    verdict.replace("-", " ")
+  }</span>`;
 }
 
 /** Numbers, also those that are in a text such as `0.02 (0.01)`. */

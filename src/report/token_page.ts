@@ -25,7 +25,7 @@ function sourceFacts({ source, digest: { totals, kept } }: TokenData): Html {
   const whole = kept.filter(({ summary, tokens }) => tokens.ids.length === summary.tokenCount);
   const left = [
     ...(sequences > kept.length
-      ? [`${formatNumber(sequences - kept.length)} less bad sequences`]
+      ? [`${formatNumber(sequences - kept.length)} sequences, the least bad`]
       : []),
     ...(kept.length > whole.length
       ? [`the far tokens of ${formatNumber(kept.length - whole.length)} long sequences`]

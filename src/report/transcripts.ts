@@ -5,6 +5,8 @@ import { ALGORITHMS } from "../rl/algorithms.ts";
 import { formatNumber } from "./format.ts";
 import { type Html, html, idOf, NOTHING } from "./html.ts";
 import type { EpisodeData, RunData } from "./run_data.ts";
+import type { TokenData } from "./token_data.ts";
+import type { KeptSequence } from "./token_keep.ts";
 
 /** A probability below 5 % is worth a look: log 0.05 in nats. */
 const UNLIKELY_NATS = Math.log(0.05);
@@ -53,20 +55,33 @@ function turnsOf({ owners }: EpisodeData): { begin: number; end: number }[] {
 /** An episode with what the update made of it, and the others of its step that are the same in all that is shown. */
 interface Entry {
   readonly episode: EpisodeData;
+  /** Where it is shown token by token already, since a finding points to it. */
+  readonly shownAt: string | undefined;
   readonly advantage: number | undefined;
   /** Groups of all of them, each once. */
   readonly groups: readonly number[];
   readonly count: number;
 }
 
-function episodeRow({ episode, advantage, groups, count }: Entry, id: string): Html {
-  const { info, reward } = episode;
-  const task = isText(info.task) ? info.task : "episode";
-  const stop = isText(info.stop) ? info.stop : "";
+/** The text of an episode, a turn a line; or where that is shown already. */
+function episodeText({ episode, shownAt }: Entry): Html {
+  if (shownAt !== undefined) {
+    return html`
+      <div><a href="#${shownAt}">Shown above, token by token: a finding points to it</a></div>
+    `;
+  }
   const turns = turnsOf(episode).map(({ begin, end }) => {
     const spans = Array.from({ length: end - begin }, (_, i) => tokenSpan(episode, begin + i));
     return html`<span class="turn">${spans}</span>`;
   });
+  return html`<div class="tokens roving" role="group" aria-label="Tokens of the episode">${turns}</div>`;
+}
+
+function episodeRow(entry: Entry, id: string): Html {
+  const { episode, advantage, groups, count } = entry;
+  const { info, reward } = episode;
+  const task = isText(info.task) ? info.task : "episode";
+  const stop = isText(info.stop) ? info.stop : "";
   return html`
     <div class="episode" id="${id}" data-task="${task}" data-reward="${formatNumber(
       reward,
@@ -87,17 +102,17 @@ function episodeRow({ episode, advantage, groups, count }: Entry, id: string): H
           : formatNumber(advantage)}${stop === ""
           ? NOTHING
           : html`<br><span class="note">ended by ${stop}</span>`}</div>
-      <div class="tokens roving" role="group" aria-label="Tokens of the episode">${turns}</div>
+      ${episodeText(entry)}
     </div>
   `;
 }
 
-/** Entries without repetitions: equal tokens, rewards and advantages are one. */
+/** Entries without repetitions: equal tokens, rewards and advantages are one. What is shown elsewhere stays alone. */
 function collapse(entries: readonly Omit<Entry, "groups" | "count">[]): Entry[] {
   const sameOf = Map.groupBy(
     entries,
-    ({ episode: { tokens, reward, info }, advantage }) =>
-      JSON.stringify([tokens, reward, advantage, info.task, info.stop]),
+    ({ episode: { tokens, reward, info }, advantage, shownAt }) =>
+      shownAt ?? JSON.stringify([tokens, reward, advantage, info.task, info.stop]),
   );
   return Array.from(sameOf.values(), (same) => ({
     ...same[0],
@@ -120,12 +135,43 @@ function advantagesOf(episodes: readonly EpisodeData[], run: RunData): Float64Ar
   return algorithm.advantage({ rewards_B, groupId_B, baseline: 0, advantageEps }).advantage_B;
 }
 
+/** The id of the part of a run's page about tokens. */
+export function tokensId(prefix: string): string {
+  return idOf(prefix, "tokens");
+}
+
+/** The sequences of a dump to which a finding points. */
+export function pointedSequences({ digest }: TokenData): readonly KeptSequence[] {
+  return digest.kept.filter(({ findings }) => findings.length > 0);
+}
+
+/** Where the episodes are shown that a finding points to, by step and number. */
+function shownByFindings({ tokens }: RunData, prefix: string): ReadonlyMap<string, string> {
+  if (tokens === undefined || "leftOutBytes" in tokens) return new Map();
+  return new Map(
+    pointedSequences(tokens).map(({ summary: { step, sample, key } }) =>
+      [`${step}/${sample}`, `${tokensId(prefix)}-sequence-${key}`] as const
+    ),
+  );
+}
+
 /** Episodes of one step: whole groups, those with unequal rewards first, since they are what the update learns from. */
-function stepTranscripts(run: RunData, step: number, prefix: string): Html {
+function stepTranscripts(
+  run: RunData,
+  step: number,
+  { prefix, shownAt }: {
+    readonly prefix: string;
+    readonly shownAt: ReadonlyMap<string, string>;
+  },
+): Html {
   const episodes = run.episodes.filter((episode) => episode.step === step);
   const advantage_B = advantagesOf(episodes, run);
   const entries = collapse(
-    episodes.map((episode, b) => ({ episode, advantage: advantage_B?.[b] })),
+    episodes.map((episode, b) => ({
+      episode,
+      advantage: advantage_B?.[b],
+      shownAt: shownAt.get(`${step}/${episode.episode}`),
+    })),
   );
   const rewardsOf = new Map<number, Set<number>>();
   episodes.forEach(({ group, reward }) => {
@@ -171,11 +217,14 @@ export function shownSteps<T>(steps: readonly T[], most: number): ReadonlySet<T>
 export function transcripts(run: RunData, prefix: string): Html {
   const steps = [...new Set(run.episodes.map(({ step }) => step))];
   if (steps.length === 0) return NOTHING;
+  const shownAt = shownByFindings(run, prefix);
   return html`
     <p
       class="key note">Written by the <span class="token prompt">prompt</span>, the <span class="token policy">policy</span>
     (its log-prob shows on hover and focus; a <span class="token policy unlikely">double line</span> marks probabilities below 5 %), the
     <span class="token tool">tool</span>. The advantage is the one that the run's algorithm takes from the rewards of the group. Equal episodes of a step are shown once, with a count. A click on a point of a chart leads to the episodes of its step.</p>
-    <div class="episodes">${steps.map((step) => stepTranscripts(run, step, prefix))}</div>
+    <div class="episodes">${steps.map((step) =>
+      stepTranscripts(run, step, { prefix, shownAt })
+    )}</div>
   `;
 }

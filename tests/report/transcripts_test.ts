@@ -2,6 +2,10 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { OWNER } from "../../src/core/owner.ts";
 import { type EpisodeData, type RunData, runOfRows } from "../../src/report/run_data.ts";
+import { runPage } from "../../src/report/run_page.ts";
+import type { Finding } from "../../src/diagnose/finding.ts";
+import { tokenPayloadsOf } from "../../src/report/token_payload.ts";
+import { dataOf, sequenceOf } from "./token_fixture.ts";
 import { shownSteps, transcripts } from "../../src/report/transcripts.ts";
 
 const { prompt, policy, tool } = OWNER;
@@ -38,6 +42,29 @@ Deno.test("transcripts() show equal episodes once with their number, and differe
   assertEquals(markup.match(/class="turn"/g)?.length, 4 * 4);
   assertStringIncludes(markup, 'data-task="&lt;task 0&gt;"');
   assertEquals(transcripts(runWith([]), "run-0").markup, "");
+});
+
+Deno.test("an episode is shown once: where a finding points to it, its transcript leads there", () => {
+  const sequences = [
+    sequenceOf(0, { step: 3, sample: "7" }),
+    sequenceOf(1, { step: 3, sample: "8" }),
+  ];
+  const findings: Finding[] = [{
+    id: "mask_on_unsampled",
+    class: "violated",
+    sentence: "x",
+    at: { file: "dump/step_3.jsonl", row: 1, token: 20 },
+  }];
+  const run = {
+    ...runWith([episode(3, 0, { episode: 7 }), episode(3, 0, { episode: 8 })]),
+    tokens: dataOf(sequences, { findings }),
+  };
+  const { markup } = transcripts(run, "run-0");
+  assertMatch(markup, /href="#run-0-tokens-sequence-1">\s*Shown above/);
+  assertEquals(markup.match(/class="turn"/g)?.length, 4, "only the other one has its text here");
+  const page = runPage(run, 0).body;
+  const shown = tokenPayloadsOf(page).flatMap((one) => one.sequences.map(({ key }) => key));
+  assertEquals(shown, ["1"], "only what a finding points to is shown token by token");
 });
 
 Deno.test("shownSteps() takes the first, the last and steps between evenly", () => {
