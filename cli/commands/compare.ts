@@ -1,6 +1,7 @@
 /** `agentrl compare`: runs over seeds with intervals, or two runs step by step, whoever trained them. */
 import { UserError } from "../../src/core/errors.ts";
 import { requireOutput } from "../../src/files/output.ts";
+import { type Progress, stderrProgress } from "../../src/files/progress.ts";
 import { terminalColumns } from "../../src/files/terminal.ts";
 import { readComparison } from "../../src/report/files/comparison.ts";
 import { requireReportPlace } from "../../src/report/files/write_report.ts";
@@ -19,6 +20,25 @@ function parseGroups(given: readonly string[]): Map<string, string> {
     }
     return [path, name];
   }));
+}
+
+/** Fewer runs are read before a bar could be seen. */
+const LEAST_SHOWN_RUNS = 100;
+
+/** Reads runs, and shows on stderr how far that is where there are many. */
+async function withRunProgress<T>(
+  read: (onRun: (done: number, total: number) => void) => Promise<T>,
+): Promise<T> {
+  let bar: Progress | undefined;
+  try {
+    return await read((done, total) => {
+      if (total < LEAST_SHOWN_RUNS) return;
+      bar ??= stderrProgress({ label: "read", total, alreadyDone: 0 });
+      bar.update(done, "runs");
+    });
+  } finally {
+    bar?.[Symbol.dispose]();
+  }
 }
 
 /** The command `compare`. */
@@ -61,15 +81,18 @@ export const command = defineCommand({
       requireOutput(out, { inputs: all.filter((path) => path !== "-") });
       requireReportPlace(out);
     }
-    const data = await readComparison(all, {
-      metric,
-      threshold,
-      by,
-      groups,
-      seed: flags.seed,
-      lowerIsBetter: flags.lowerIsBetter || undefined,
-      readView: async (path) => interpret(await readLog(path, flags), { settings: {} }),
-    });
+    const data = await withRunProgress((onRun) =>
+      readComparison(all, {
+        onRun,
+        metric,
+        threshold,
+        by,
+        groups,
+        seed: flags.seed,
+        lowerIsBetter: flags.lowerIsBetter || undefined,
+        readView: async (path) => interpret(await readLog(path, flags), { settings: {} }),
+      })
+    );
     const { comparison } = data;
     const columns = terminalColumns();
     const text = comparison.kind === "seeds"

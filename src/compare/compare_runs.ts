@@ -89,14 +89,21 @@ function preferred(view: RunView, metric: CanonicalMetric): Map<string, Measured
   return found;
 }
 
+function isOneFramework([a, b]: readonly [RunView, RunView]): boolean {
+  return a.producer?.id === b.producer?.id;
+}
+
 /** Of two runs' series of a metric those that measure the same, where there are such; else the preferred ones. */
 function bestPair(
   [a, b]: readonly [RunView, RunView],
   { metric, part }: { readonly metric: CanonicalMetric; readonly part: string },
 ): readonly [MeasuredSeries, MeasuredSeries] | undefined {
   const [ours, theirs] = [a, b].map((view) => view.all(metric).filter((one) => one.part === part));
+  const isSameFramework = isOneFramework([a, b]);
   for (const one of ours) {
-    const same = theirs.find((other) => definitionRelation(one, other).kind === "same");
+    const same = theirs.find((other) =>
+      definitionRelation(one, other, { isSameFramework }).kind === "same"
+    );
     if (same) return [one, same];
   }
   return ours.length > 0 && theirs.length > 0 ? [ours[0], theirs[0]] : undefined;
@@ -104,9 +111,12 @@ function bestPair(
 
 function compareMetric(
   [a, b]: readonly [MeasuredSeries, MeasuredSeries],
-  whyNotAligned: string | undefined,
+  { whyNotAligned, isSameFramework }: {
+    readonly whyNotAligned: string | undefined;
+    readonly isSameFramework: boolean;
+  },
 ): MetricComparison {
-  const relation = definitionRelation(a, b);
+  const relation = definitionRelation(a, b, { isSameFramework });
   const { metric } = a.definition;
   const isSameAxis = whyNotAligned === undefined;
   const common = isSameAxis ? commonSteps(a, b) : { steps: [], first: [], second: [] };
@@ -225,7 +235,7 @@ export function compareRuns(a: ComparedRun, b: ComparedRun): RunComparison {
       view.all(metric).length > 0 && other.all(metric).length === 0
     );
   });
-  const isSameFramework = a.view.producer?.id === b.view.producer?.id;
+  const isSameFramework = isOneFramework(views);
   return {
     paths: [a.path, b.path],
     trainers: [a.view.producer?.title ?? null, b.view.producer?.title ?? null],
@@ -233,7 +243,9 @@ export function compareRuns(a: ComparedRun, b: ComparedRun): RunComparison {
     ...(whyNotAligned !== undefined && { whyNotAligned }),
     isSameSetup: a.isOwn && b.isOwn && settings.length === 0,
     equal: isSameFramework && whyNotAligned === undefined ? equalPart(a.view, b.view) : null,
-    metrics: pairs.map((pair) => compareMetric(pair, whyNotAligned)).sort(byParting),
+    metrics: pairs.map((pair) => compareMetric(pair, { whyNotAligned, isSameFramework })).sort(
+      byParting,
+    ),
     onlyIn: [onlyIn[0], onlyIn[1]],
     settings,
   };

@@ -14,6 +14,9 @@ export type DefinitionRelation =
 /** Metrics whose plain mean is the same thing in every framework. Lengths are not: some count what tools answered. */
 const PLAIN_EVERYWHERE: ReadonlySet<string> = new Set(["reward", "learning_rate"]);
 
+/** A mean over a part of the samples is another quantity than one over all of them. */
+const PART_OF_ALL = /filter|trained on|of the last|just ended/;
+
 /** A reward after a penalty or a normalisation is another quantity than one before it. */
 const AFTERWARDS = /\bafter\b.*(?:penalty|normalisation)/;
 
@@ -65,6 +68,9 @@ function acrossFrameworks(one: MetricDefinition, two: MetricDefinition): Definit
   if (AFTERWARDS.test(one.says) !== AFTERWARDS.test(two.says)) {
     return { kind: "different", why: "one is before a penalty or normalisation, the other after" };
   }
+  if (PART_OF_ALL.test(one.says) !== PART_OF_ALL.test(two.says)) {
+    return { kind: "different", why: "one is over a part of the samples, the other over all" };
+  }
   if (one.quantity === "plain" && !PLAIN_EVERYWHERE.has(one.metric)) {
     return { kind: "unknown", why: "two frameworks may count differently what goes into it" };
   }
@@ -76,9 +82,20 @@ function acrossFrameworks(one: MetricDefinition, two: MetricDefinition): Definit
  *
  * @param a A series.
  * @param b One of another run.
+ * @param options.isSameFramework True where one framework wrote both: then another sentence is another definition.
  */
-export function definitionRelation(a: MeasuredSeries, b: MeasuredSeries): DefinitionRelation {
+export function definitionRelation(
+  a: MeasuredSeries,
+  b: MeasuredSeries,
+  { isSameFramework }: { readonly isSameFramework: boolean },
+): DefinitionRelation {
   const [one, two] = [a.definition, b.definition];
-  return fieldDifference(a, b) ??
-    (one.says === two.says ? { kind: "same" } : acrossFrameworks(one, two));
+  const difference = fieldDifference(a, b);
+  if (difference || one.says === two.says) return difference ?? { kind: "same" };
+  return isSameFramework
+    ? {
+      kind: "unknown",
+      why: "they are two keys of one framework, each with a definition of its own",
+    }
+    : acrossFrameworks(one, two);
 }

@@ -50,8 +50,9 @@ function sizeOf({ parting }: MetricComparison): string {
 }
 
 /** Which metric parts first, and how that is meant. */
-export function partingSentence({ metrics }: RunComparison): string {
+export function partingSentence({ metrics, trainers, settings }: RunComparison): string {
   const [first] = metrics;
+  const isSeedOnly = settings.length === 1 && settings[0].name === "seed";
   if (first?.verdict !== "parts" || !first.parting) {
     const compared = metrics.filter(({ verdict }) => verdict === "together").length;
     return compared === 0
@@ -60,8 +61,17 @@ export function partingSentence({ metrics }: RunComparison): string {
   }
   return `First to part is ${first.metric}${first.part === "" ? "" : ` ${first.part}`}, from step ${
     number(first.parting.step)
-  } on: ${sizeOf(first)}. ${PARTING_MEANING}`;
+  } on: ${sizeOf(first)}. ${PARTING_MEANING}${isSeedOnly ? ONLY_SEED : ""}${
+    trainers[0] === trainers[1] ? "" : ACROSS
+  }`;
 }
+
+/** What runs of one method add to that. */
+const ONLY_SEED = " These two differ in nothing else that is known.";
+
+/** What two frameworks add to that. */
+const ACROSS =
+  " Of two frameworks only what both define alike is compared; their code may still differ in what it leaves out.";
 
 /** What parting means, and what one run each cannot say. */
 export const PARTING_MEANING =

@@ -4,6 +4,10 @@ import { type ComparedRun, compareRuns } from "../../src/compare/compare_runs.ts
 import { noiseOf, PARTING_STEPS, partingOf } from "../../src/compare/parting.ts";
 import { equalSentence, partingSentence } from "../../src/compare/run_sentences.ts";
 import { randomSequence } from "../../src/core/rng.ts";
+import { definitionRelation } from "../../src/compare/definition_difference.ts";
+import type { MetricDefinition } from "../../src/producers/definition.ts";
+import { PRODUCERS } from "../../src/producers/producers.ts";
+import type { MeasuredSeries } from "../../src/producers/run_view.ts";
 import { interpret } from "../../src/producers/interpret.ts";
 import { logOf } from "../producers/log_of.ts";
 
@@ -213,4 +217,57 @@ Deno.test(`compareRuns() checks nothing of ${PARTING_STEPS} common steps or fewe
   const { metrics } = compareRuns(of(1), of(9));
   assert(metrics.length > 4);
   assertEquals(new Set(metrics.map(({ verdict }) => verdict)), new Set(["not-checkable"]));
+});
+
+Deno.test("definitionRelation() calls two definitions of any two frameworks the same only where all that is known of them is", () => {
+  const seriesOf = (definition: MetricDefinition): MeasuredSeries => ({
+    key: String(definition.key),
+    axis: 0,
+    steps: Float64Array.of(0, 1),
+    values: Float64Array.of(1, 1),
+    isNull: new Uint8Array(2),
+    rows: new Uint32Array(2),
+    definition,
+    part: "",
+  });
+  let same = 0;
+  for (const one of PRODUCERS) {
+    for (const two of PRODUCERS) {
+      for (const a of one.definitions) {
+        for (const b of two.definitions.filter(({ metric }) => metric === a.metric)) {
+          const relation = definitionRelation(seriesOf(a), seriesOf(b), {
+            isSameFramework: one.id === two.id,
+          });
+          if (relation.kind !== "same") continue;
+          same++;
+          const fields = ({ unit, quantity, over }: MetricDefinition) => [unit, quantity, over];
+          assertEquals(fields(a), fields(b));
+          const isEqual = a.says === b.says;
+          assert(isEqual || one.id !== two.id, `${one.id}: ${a.key} and ${b.key}`);
+          assert(
+            isEqual || a.quantity !== "plain" || ["reward", "learning_rate"].includes(a.metric),
+            `${one.id} ${a.key} and ${two.id} ${b.key}`,
+          );
+        }
+      }
+    }
+  }
+  assert(same > 500);
+});
+
+Deno.test("compareRuns() does not take a reward after a penalty for one before it", () => {
+  const of = (key: string) =>
+    runOf(Array.from({ length: 40 }, () => ({
+      "actor/ppo_kl": 0.001,
+      "actor/pg_loss": 0.01,
+      "actor/grad_norm": 0.4,
+      "response_length/mean": 300,
+      [key]: key === "critic/score/mean" ? 0.5 : 0.2,
+    })));
+  const comparison = compareRuns(of("critic/score/mean"), of("critic/rewards/mean"));
+  const reward = comparison.metrics.find(({ metric }) => metric === "reward");
+  assertEquals([reward?.keys, reward?.verdict], [
+    ["critic/score/mean", "critic/rewards/mean"],
+    "not-checkable",
+  ]);
 });

@@ -19,6 +19,8 @@ export interface ComparisonRequest extends GroupQuestion {
   readonly by?: "seeds" | "steps" | undefined;
   /** Names of groups by the paths of their logs. */
   readonly groups?: ReadonlyMap<string, string>;
+  /** Told how many of a sweep's runs are read, and of how many. */
+  readonly onRun?: ((done: number, total: number) => void) | undefined;
   /** Reads a log and gives it its meaning (default: by what it tells of itself). */
   readonly readView?: ((path: string) => Promise<RunView>) | undefined;
 }
@@ -89,13 +91,14 @@ export async function readComparison(
   paths: readonly string[],
   request: ComparisonRequest = {},
 ): Promise<ComparisonData> {
-  const { by, groups = new Map(), readView, ...question } = request;
+  const { by, groups = new Map(), readView, onRun, ...question } = request;
   const mode = by ?? (groups.size > 0 || isAboutSeeds(paths) ? "seeds" : "steps");
   if (mode === "steps") return await compareSteps(paths, readView ?? readByItself);
   const runs = await readRunRecords(paths, {
     metric: question.metric,
     groups,
     readView,
+    onRun,
     isJudged: true,
   });
   return {

@@ -52,6 +52,8 @@ export interface RecordReading {
   readonly readView?: ((path: string) => Promise<RunView>) | undefined;
   /** True where triage is to judge each run. */
   readonly isJudged?: boolean;
+  /** Told how many of a sweep's runs are read, and of how many. */
+  readonly onRun?: ((done: number, total: number) => void) | undefined;
   /** Names of groups that logs were given, by path. */
   readonly groups?: ReadonlyMap<string, string>;
 }
@@ -245,6 +247,7 @@ async function readSweepRuns(path: string, reading: RecordReading): Promise<RunR
   for (const cell of sweep.cells) {
     const run = await readCell(sweep, cell, reading);
     const problem = run.leftOut === undefined ? undefined : readOutcome(path, cell.id)?.problem;
+    reading.onRun?.(runs.length + 1, sweep.cells.length);
     runs.push(problem ? { ...run, leftOut: `${run.leftOut}; it failed: ${problem}` } : run);
   }
   return likeRead(runs);
