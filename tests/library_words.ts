@@ -15,6 +15,7 @@ const OTHERS_WORDS: Readonly<Record<string, string>> = {
   "src/logs/tensorboard.ts": "OpenRLHF's flag",
   "src/logs/html_tables.ts": "Jupyter's flag",
   "src/sandbox/test_runner.ts": "Deno's flags, of the process that is started",
+  "src/sandbox/module_environment.ts": "Deno's flags, of the process that is started",
   "src/bench/peer.ts": "flags of the peer program that is started",
   "src/report/report.ts": "the heading of a report is the program's name",
 };

@@ -66,6 +66,38 @@ export function describeValue(value: unknown): string {
 }
 
 /**
+ * What is wrong with a value.
+ *
+ * @param value The value, from outside.
+ * @param issue The first thing that its schema refuses.
+ * @returns Key, what was found and what is required: the end of a sentence.
+ */
+function describeIssue(value: unknown, issue: z.core.$ZodIssue): string {
+  const name = issue.path.map(String).join(".") || "its content";
+  return issue.code === "custom" || issue.code === "unrecognized_keys" ||
+      issue.code === "invalid_union"
+    ? `${name} ${describeRule(issue)}`
+    : `${name} ${describeValue(valueAt(value, issue.path))}, but ${describeRule(issue)}`;
+}
+
+/** A value that a schema takes, or what is wrong with it. */
+export type Held<T> = { readonly value: T } | { readonly problem: string };
+
+/**
+ * Holds a value to a schema, for sentences of the caller's.
+ *
+ * @param value The value, from outside.
+ * @param schema What is required.
+ * @returns The value as the schema makes it, or what is wrong with the first key that is not as required.
+ */
+export function holdToSchema<T>(value: unknown, schema: z.ZodType<T>): Held<T> {
+  const result = schema.safeParse(value);
+  if (result.success) return { value: result.data };
+  const [issue] = result.error.issues;
+  return { problem: issue === undefined ? "its content is wrong" : describeIssue(value, issue) };
+}
+
+/**
  * Holds a value to a schema.
  *
  * @param value The value, from outside.
@@ -79,15 +111,7 @@ export function requireSchema<T>(
   schema: z.ZodType<T>,
   { source }: { readonly source: string },
 ): T {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  if (issue === undefined) throw new UserError(`Cannot use ${source}`);
-  const name = issue.path.map(String).join(".") || "its content";
-  const found = describeValue(valueAt(value, issue.path));
-  throw new UserError(
-    issue.code === "custom" || issue.code === "unrecognized_keys" || issue.code === "invalid_union"
-      ? `Cannot use ${source}: ${name} ${describeRule(issue)}`
-      : `Cannot use ${source}: ${name} ${found}, but ${describeRule(issue)}`,
-  );
+  const held = holdToSchema(value, schema);
+  if ("value" in held) return held.value;
+  throw new UserError(`Cannot use ${source}: ${held.problem}`);
 }
