@@ -92,7 +92,7 @@ export class LineProcess {
       .findLast((line) => !SAYS_NOTHING.test(line)) ?? "";
   }
 
-  /** Writes a line. One that is not read any more is no error here: the end of the process is told as such. */
+  /** Writes a line. Where nobody reads it, nothing is thrown: the end of the process is reported separately. */
   say(line: string): void {
     this.#writer.write(new TextEncoder().encode(`${line}\n`)).catch(() => {});
   }

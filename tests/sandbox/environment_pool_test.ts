@@ -240,7 +240,7 @@ Deno.test("too many crashes in a row end the work, and what loads a module ends 
   );
 });
 
-Deno.test("a hang is ended after its time, in a reset and in a step; each line of an answer begins the time anew", async () => {
+Deno.test("a hang is ended after its time, in a reset and in a step; each line of an answer restarts the clock", async () => {
   const options = { timeoutMs: 150, crashesInRow: 1 };
   assertStringIncludes(
     await sentenceOf([hello, "exec sleep 100"], options),
