@@ -21,16 +21,6 @@ export {
   sampleVariance,
   wilsonInterval,
 } from "./src/core/statistics.ts";
-export { type Interval, Resamples, type Strata } from "./src/compare/strata.ts";
-export { meanInterval } from "./src/compare/mean_interval.ts";
-export { interquartileMean, interquartileMeanInterval } from "./src/compare/interquartile_mean.ts";
-export { probabilityOfImprovement } from "./src/compare/probability_of_improvement.ts";
-export { performanceProfile, type ProfilePoint } from "./src/compare/performance_profile.ts";
-export {
-  type PairedDifference,
-  pairedDifference,
-  type SeedScore,
-} from "./src/compare/paired_difference.ts";
 export {
   parseSafetensors,
   requireTensor,
@@ -171,7 +161,8 @@ export {
   type EpisodeSource,
   type OwnMetricName,
 } from "./src/rollout/episode_source.ts";
-export { type BugFixOptions, bugFixSource } from "./src/rollout/bugfix_source.ts";
+export { environmentSource } from "./src/rollout/environment_source.ts";
+export { bugFixGoal, type BugFixOptions, bugFixSource } from "./src/rollout/bugfix_source.ts";
 export { type HostRequest, rolloutHost } from "./src/rollout/host.ts";
 export {
   type ResidentRequest,
@@ -195,6 +186,12 @@ export {
   type DemonstrationMix,
   makeBaseAgent,
 } from "./src/rl/base_agent.ts";
+export {
+  environmentModel,
+  makeEnvironmentAgent,
+  type OpenedEnvironment,
+  openForTraining,
+} from "./src/rl/environment_agent.ts";
 export {
   HEALTHY_STAGES,
   type Part,
@@ -323,35 +320,3 @@ export {
 
 // Files.
 export { Journal, type JournalRow } from "./src/files/journal.ts";
-
-// Known answers for the losses and advantages of any trainer.
-export {
-  judgeTrainerFunction,
-  runVectors,
-  type VectorCall,
-  type VectorFunction,
-  type VectorOutput,
-} from "./src/vectors/judge_trainer.ts";
-export { VECTOR_FAMILIES } from "./src/vectors/families.ts";
-export {
-  type Compute,
-  type Dialect,
-  type Family,
-  type Mistake,
-  type VectorCase,
-} from "./src/vectors/family.ts";
-export { type Arrays, type Tolerance, type Values } from "./src/vectors/values.ts";
-export {
-  type DifferingVector,
-  type ExplainingMistake,
-  type JudgedFunction,
-  judgeResults,
-  type VectorVerdict,
-} from "./src/vectors/judge.ts";
-export {
-  type FunctionResults,
-  type NestedOutput,
-  readResults,
-  type VectorResults,
-} from "./src/vectors/results.ts";
-export { sayVerdict } from "./src/vectors/say_verdict.ts";

@@ -6,6 +6,11 @@ import type { Commands } from "../src/gpu/commands.ts";
 import type { CompiledGym } from "../src/gym/compiled.ts";
 import { type ModelConfig, TINY_AGENT } from "../src/model/config.ts";
 import { BASE_AGENTS, CLONING, makeBaseAgent, RL_BASE_SEED } from "../src/rl/base_agent.ts";
+import {
+  environmentModel,
+  makeEnvironmentAgent,
+  type OpenedEnvironment,
+} from "../src/rl/environment_agent.ts";
 import { readAgent } from "../src/run/agent_file.ts";
 import { type Checkpoint, writeCheckpoint } from "../src/run/checkpoint.ts";
 import { asUserError } from "../src/files/file_error.ts";
@@ -85,4 +90,26 @@ export async function agentOf(
   const agent = { config: TINY_AGENT, weights_W };
   if (path !== undefined) keep(path, agent);
   return agent;
+}
+
+/**
+ * The agent of a command in an environment of a user's: read, or cloned from its demonstrations, or untrained where it has none.
+ *
+ * @throws {UserError} When the file cannot be used, or a demonstration is not as required.
+ */
+export async function environmentAgentOf(
+  checkpoint: string | undefined,
+  { commands, environment, seed }: {
+    readonly commands: Commands;
+    readonly environment: OpenedEnvironment;
+    readonly seed: number;
+  },
+): Promise<Agent> {
+  const { definition, source } = environment;
+  if (checkpoint !== undefined) return readAgent(checkpoint, source);
+  const kind = definition.demonstration === undefined ? "untrained" : "cloned";
+  return {
+    config: environmentModel(definition),
+    weights_W: await makeEnvironmentAgent(commands, { environment, kind, seed }),
+  };
 }

@@ -2,7 +2,8 @@
 import type { FindingWords } from "../src/diagnose/finding.ts";
 import type { NextStep } from "../src/diagnose/triage/next_step.ts";
 import { checkpointPath } from "../src/run/run_directory.ts";
-import { agentrlCommand, mentionWords } from "./words.ts";
+import type { SettingValue } from "../src/core/mention.ts";
+import { agentrlCommand, mentionWords, settingArguments } from "./words.ts";
 
 /** A path that begins with a dash would be read as a flag. */
 export function path(text: string): string {
@@ -50,16 +51,32 @@ export function nextCommand(next: NextStep): string {
 /** The words of the command line for what findings hold as data. */
 export const COMMAND_WORDS: FindingWords = { step: nextCommand, mention: mentionWords };
 
+/** The settings that name the environment of a run; none where it trains in the gym that ships. */
+type EnvironmentSettings = Readonly<Record<string, SettingValue>>;
+
 /** The command that takes a stopped run up again. */
-export function resumeCommand(run: string): string {
-  return agentrlCommand("train", ["--out", path(run), "--resume"]);
+export function resumeCommand(run: string, environment: EnvironmentSettings = {}): string {
+  return agentrlCommand("train", [
+    ...settingArguments(environment),
+    "--out",
+    path(run),
+    "--resume",
+  ]);
 }
 
 /** The commands that look at a run that has ended. */
-export function lookCommands(run: string): string[] {
+export function lookCommands(
+  run: string,
+  environment?: { readonly settings: EnvironmentSettings; readonly hasHeldout: boolean },
+): string[] {
+  const { settings = {}, hasHeldout = true } = environment ?? {};
   return [
     agentrlCommand("triage", [path(run)]),
     agentrlCommand("report", [path(run)]),
-    agentrlCommand("eval", ["--checkpoint", path(run), "--transcripts", "2"]),
+    agentrlCommand("eval", [
+      ...settingArguments(settings),
+      ...["--checkpoint", path(run), ...hasHeldout ? [] : ["--split", "train"]],
+      ...["--transcripts", "2"],
+    ]),
   ];
 }

@@ -37,6 +37,11 @@ function argumentsOf(name: string, value: SettingValue): string[] {
   return [flag, String(value)];
 }
 
+/** The arguments that give some settings. */
+export function settingArguments(settings: Readonly<Record<string, SettingValue>>): string[] {
+  return Object.entries(settings).flatMap(([name, value]) => argumentsOf(name, value));
+}
+
 /** A mention as it is typed. */
 export function mentionWords(mention: Mention): string {
   switch (mention.kind) {
@@ -46,8 +51,7 @@ export function mentionWords(mention: Mention): string {
     }
     case "command": {
       const { name, subjects, settings } = mention;
-      const args = Object.entries(settings).flatMap(([key, value]) => argumentsOf(key, value));
-      return agentrlCommand(name, [...subjects, ...args]);
+      return agentrlCommand(name, [...subjects, ...settingArguments(settings)]);
     }
     default:
       return mention satisfies never;

@@ -13,7 +13,6 @@ const LAYERS = [
   "core",
   "equations",
   "reference",
-  "vectors",
   "logs",
   "tokens",
   "producers",

@@ -12,6 +12,7 @@ import {
   type DemonstrationMix,
   makeBaseAgent,
 } from "../../src/rl/base_agent.ts";
+import { BUGFIX_RULES, bugFixGoal } from "../../src/rollout/bugfix_source.ts";
 import { evaluateAgent } from "../../src/rollout/evaluate.ts";
 import { rolloutStats } from "../../src/rollout/rollout_stats.ts";
 import { requireOutput } from "../../src/files/output.ts";
@@ -20,6 +21,8 @@ import { stderrProgress } from "../../src/files/progress.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { adapterName, openCommands } from "../gpu.ts";
+import { environmentKind, makeEnvironmentBase } from "../environment_base.ts";
+import { ENVIRONMENT_FLAGS, openEnvironment } from "../environment_flag.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
 import { STATS_HEADER, statsRow } from "../stats_table.ts";
 import { formatColumns } from "../table.ts";
@@ -27,7 +30,7 @@ import { formatColumns } from "../table.ts";
 /** Episodes of a task from which the table is measured. */
 const EPISODES_PER_TASK = 16;
 
-const SPLITS: Readonly<Record<Split, number>> = { train: 20, heldout: 10 };
+const SPLITS: Readonly<Record<Split, number>> = BUGFIX_RULES.tasks;
 
 /** `reader:4:0.4` as a share of the demonstrations. */
 function parseMix(text: string): DemonstrationMix {
@@ -64,9 +67,9 @@ export const command = defineCommand({
   flags: {
     kind: {
       kind: "string",
-      required: true,
-      choices: ["plain", "rl", "untrained"],
-      help: "plain: for the chapter6 gym; rl: for the rl gym; untrained: initial weights",
+      choices: ["plain", "rl", "untrained", "cloned"],
+      help: "plain: for the chapter6 gym; rl: for the rl gym; untrained: initial weights; " +
+        "cloned, with --env only and the default there: from the environment's demonstrations",
     },
     out: { kind: "string", required: true, help: "file to write the weights to" },
     mix: {
@@ -74,10 +77,22 @@ export const command = defineCommand({
       help: "other demonstrations, POLICY:COUNT of each task: random:8, blind:8, oracle:2, " +
         "reader:4:0.4 (its edit is right 4 times in 10)",
     },
+    ...ENVIRONMENT_FLAGS,
     ...GPU_FLAGS,
   },
-  async run({ kind, out, mix: mixTexts, seed, requireGpu }) {
+  async run({ kind, out, mix: mixTexts, seed, requireGpu, ...flags }) {
     const mix = mixTexts.map(parseMix);
+    await using given = await openEnvironment(flags);
+    if (given !== undefined) {
+      const own = environmentKind(kind, given.definition);
+      if (mix.length > 0) throw new UserError("--mix is of the gym: leave it out with --env");
+      requireOutput(out);
+      const commands = await openCommands({ requireGpu });
+      return await makeEnvironmentBase(commands, given.definition, { kind: own, out, seed });
+    }
+    if (kind === undefined || kind === "cloned") {
+      throw new UserError("--kind must be plain, rl or untrained; cloned needs --env");
+    }
     if (kind === "untrained" && mix.length > 0) {
       throw new UserError("--mix has no effect on --kind untrained, which imitates nothing");
     }
@@ -95,7 +110,7 @@ export const command = defineCommand({
     const parameters = createParameters(commands, TINY_AGENT, weights_W);
     const statsOf = async (split: Split) => {
       const episodes = EPISODES_PER_TASK * SPLITS[split];
-      const request = { gym, split, episodes, seed };
+      const request = { source: bugFixGoal(gym), split, episodes, seed };
       return rolloutStats((await evaluateAgent(commands, parameters, request)).trajectories);
     };
     const train = await statsOf("train");

@@ -7,6 +7,7 @@ import {
   faultConfig,
   type FaultName,
   faultyStages,
+  isOfAnyEnvironment,
   MATRIX_FAULTS,
 } from "../../src/faults/faults.ts";
 import type { FaultChecks, MatrixData } from "../../src/diagnose/check_schema.ts";
@@ -21,9 +22,13 @@ import { trainingSetup } from "../../src/rl/setup.ts";
 import { stderrProgress } from "../../src/files/progress.ts";
 import { findCheckpoint } from "../../src/run/agent_file.ts";
 import { SAMPLER_ENGINES } from "../../src/diagnose/tokens/engine_bounds.ts";
-import { type Agent, agentOf } from "../agent.ts";
+import { openForTraining } from "../../src/rl/environment_agent.ts";
+import type { EpisodeSource } from "../../src/rollout/episode_source.ts";
+import { requireSameEnvironment } from "../../src/run/environment_record.ts";
+import { type Agent, agentOf, environmentAgentOf } from "../agent.ts";
 import { CONFIG_FLAGS } from "../config_flags.ts";
 import { defineCommand, type Outcome } from "../command.ts";
+import { ENVIRONMENT_FLAGS, openEnvironment } from "../environment_flag.ts";
 import { formatTable } from "../flags.ts";
 import { openCommands } from "../gpu.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
@@ -92,16 +97,18 @@ async function checkAll(
   options: {
     readonly commands: Commands;
     readonly agent: Agent;
+    readonly source: EpisodeSource | undefined;
     readonly configOf: (fault: FaultName | undefined) => TrainConfig;
   },
 ): Promise<FaultChecks[]> {
-  const { commands, agent: { config: model, weights_W }, configOf } = options;
+  const { commands, agent: { config: model, weights_W }, source, configOf } = options;
   using progress = stderrProgress({ label: "check", total: faults.length, alreadyDone: 0 });
   const rows: FaultChecks[] = [];
   for (const fault of faults) {
     progress.update(rows.length, fault ?? "none");
     const setup = trainingSetup(commands, {
       config: configOf(fault),
+      source,
       stages: faultyStages(fault),
     });
     const checks = await runChecks(setup, { model, weights_W });
@@ -159,6 +166,7 @@ export const command = defineCommand({
     },
     groupSize: { kind: "integer", min: 1, help: "with --tokens: completions per prompt" },
     ...CONFIG_FLAGS,
+    ...ENVIRONMENT_FLAGS,
     ...GPU_FLAGS,
   },
   async run(flags) {
@@ -173,21 +181,30 @@ export const command = defineCommand({
     if (matrix && bug !== undefined) {
       throw new UserError("--matrix has a row for every fault: leave --bug out");
     }
-    const { path: checkpoint, preset } = named === undefined
-      ? { path: undefined, preset: undefined }
-      : findCheckpoint(named);
+    const found = named === undefined ? undefined : findCheckpoint(named);
+    const { path: checkpoint, preset } = found ?? {};
+    await using given = await openEnvironment(flags);
+    const environment = given && await openForTraining(given.definition);
+    const source = environment?.source;
+    if (found !== undefined && (found.environment ?? found.preset) !== undefined) {
+      const attempt = `Cannot check ${checkpoint}`;
+      requireSameEnvironment(found.environment, { given: source, attempt });
+    }
     const configOf = (fault: FaultName | undefined) =>
       resolveConfig({
         flags: { klCoef: KL_COEF, ...faultConfig(fault), algorithm: algo, seed },
         sets,
+        environment: source,
         ...(preset && { suited: { preset } }),
       });
     configOf(bug); // Refuses bad values before anything is computed.
-    const faults = matrix ? [undefined, ...FAULT_NAMES] : [bug];
+    const all = FAULT_NAMES.filter((fault) => source === undefined || isOfAnyEnvironment(fault));
+    const faults = matrix ? [undefined, ...all] : [bug];
     const commands = await openCommands({ requireGpu });
-    const gym = compileGym(openGym(), "rl");
-    const agent = await agentOf(checkpoint, { commands, gym });
-    const rows = await checkAll(faults, { commands, agent, configOf });
+    const agent = environment === undefined
+      ? await agentOf(checkpoint, { commands, gym: compileGym(openGym(), "rl") })
+      : await environmentAgentOf(checkpoint, { commands, environment, seed });
+    const rows = await checkAll(faults, { commands, agent, source, configOf });
     if (matrix) return matrixOutcome(rows);
     const [row = { bug: "none", checks: [] } satisfies FaultChecks] = rows;
     return {

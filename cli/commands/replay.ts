@@ -3,7 +3,9 @@ import { wrapText } from "../../src/core/wrap_text.ts";
 import { parseReplacement, type Replay } from "../../src/faults/replay.ts";
 import { terminalColumns } from "../../src/files/terminal.ts";
 import { type ReplayedStep, replayRun } from "../../src/run/replay_run.ts";
+import { environmentSource } from "../../src/rollout/environment_source.ts";
 import { defineCommand } from "../command.ts";
+import { ENVIRONMENT_FLAGS, openEnvironment } from "../environment_flag.ts";
 import { adapterName, openCommands } from "../gpu.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
 import { formatColumns } from "../table.ts";
@@ -80,12 +82,15 @@ export const command = defineCommand({
       help: "STAGE=FAULT, such as lossMask=mask_shift (or STAGE=healthy): replays once more with " +
         "that stage and shows what changes",
     },
+    ...ENVIRONMENT_FLAGS,
     ...GPU_FLAGS,
   },
-  async run({ step, replace, requireGpu }, [path = ""]) {
+  async run({ step, replace, requireGpu, ...flags }, [path = ""]) {
     const replacement = replace === undefined ? undefined : parseReplacement(replace);
     const commands = await openCommands({ requireGpu });
-    const replayed = await replayRun(commands, { path, step, replacement });
+    await using given = await openEnvironment(flags);
+    const source = given && await environmentSource(given.definition);
+    const replayed = await replayRun(commands, { path, step, replacement, source });
     const { recorded, replay, changed, from } = replayed;
     return {
       document: {

@@ -4,9 +4,11 @@ import { MAX_JSON_BYTES, readText } from "../../src/files/read_file.ts";
 import { FAULT_NAMES, faultConfig, type FaultName } from "../../src/faults/faults.ts";
 import type { MetricsRow } from "../../src/rl/metrics.ts";
 import { CLONING } from "../../src/rl/base_agent.ts";
+import { type OpenedEnvironment, openForTraining } from "../../src/rl/environment_agent.ts";
 import { type ConfigSources, resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
 import type { StepReport } from "../../src/rl/trainer.ts";
 import { formatTranscript } from "../../src/rollout/transcript.ts";
+import { environmentRecord } from "../../src/run/environment_record.ts";
 import { findCheckpoint, readAgent } from "../../src/run/agent_file.ts";
 import { remark, terminalColumns } from "../../src/files/terminal.ts";
 import { type Progress, stderrProgress } from "../../src/files/progress.ts";
@@ -28,6 +30,7 @@ import { formatTable } from "../flags.ts";
 import { lookCommands, resumeCommand } from "../next_command.ts";
 import { adapterName, openCommands } from "../gpu.ts";
 import { thisStart } from "../this_start.ts";
+import { ENVIRONMENT_FLAGS, type GivenEnvironment, openEnvironment } from "../environment_flag.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
 import { type StopCode, StopSignals } from "../stop_signals.ts";
 import { formatInterval, formatRate } from "../stats_table.ts";
@@ -41,12 +44,31 @@ function readConfigFile(name: string | undefined): Pick<ConfigSources, "file"> {
 /** Settings of a fresh run. A base agent that cannot be read is refused before anything is written. */
 function freshSettings(
   sources: ConfigSources,
-  { base, bug }: { readonly base: string | undefined; readonly bug: FaultName | undefined },
+  { base, bug, environment, given }: {
+    readonly base: string | undefined;
+    readonly bug: FaultName | undefined;
+    readonly environment: OpenedEnvironment | undefined;
+    readonly given: GivenEnvironment | undefined;
+  },
 ): RunSettings {
   const config = resolveConfig(sources);
-  const source = baseSource(base, config);
-  if ("file" in source) readAgent(source.file);
-  return { config, base: source, bug: bug ?? null, baseHash: null, adapter: null, starts: [] };
+  const { name, demonstration } = environment?.definition ?? {};
+  const source = baseSource(base, {
+    ...config,
+    ...(name && { environment: { name, hasDemonstrations: demonstration !== undefined } }),
+  });
+  if ("file" in source) readAgent(source.file, environment?.source);
+  return {
+    config,
+    base: source,
+    bug: bug ?? null,
+    ...(environment && given && {
+      environment: environmentRecord(environment.source, given.settings),
+    }),
+    baseHash: null,
+    adapter: null,
+    starts: [],
+  };
 }
 
 function describeEvaluation({ eval_pass, eval_pass_low = 0, eval_pass_high = 1 }: MetricsRow) {
@@ -55,8 +77,8 @@ function describeEvaluation({ eval_pass, eval_pass_low = 0, eval_pass_high = 1 }
   return `held-out pass ${formatRate(eval_pass)} (${interval})`;
 }
 
-function defaultPath({ algorithm, seed }: TrainConfig): string {
-  return `runs/${algorithm}-seed${seed}`;
+function defaultPath({ algorithm, seed }: TrainConfig, environment: string | undefined): string {
+  return `runs/${environment === undefined ? "" : `${environment}-`}${algorithm}-seed${seed}`;
 }
 
 /** Shows each step, and each evaluation on a line that stays. */
@@ -81,7 +103,10 @@ type ShownResult = Awaited<ReturnType<typeof runTraining>> & {
 
 /** Runs with progress on stderr, and ends early where a signal asks for it. */
 async function runShown(
-  options: Pick<TrainingOptions, "commands" | "directory" | "settings" | "ignoreChecks">,
+  options: Pick<
+    TrainingOptions,
+    "commands" | "directory" | "settings" | "ignoreChecks" | "environment"
+  >,
   { tensorboard, signals }: {
     readonly tensorboard: TensorboardLog | undefined;
     readonly signals: StopSignals;
@@ -123,11 +148,14 @@ async function runShown(
 }
 
 /** An episode of the last step: what the agent does by now. */
-function lastTranscript({ step, batch: { trajectories } }: StepReport): string[] {
+function lastTranscript(
+  { step, batch: { trajectories } }: StepReport,
+  words: readonly string[] | undefined,
+): string[] {
   const [episode] = trajectories;
   if (episode === undefined) return [];
   const title = `An episode of step ${step}, ${episode.info.task}`;
-  return formatTranscript(episode, title, { columns: terminalColumns() });
+  return formatTranscript(episode, title, { columns: terminalColumns(), words });
 }
 
 /** What stands at the end, and the commands to type next. */
@@ -139,12 +167,18 @@ function describeResult(
     readonly stopCode: StopCode | undefined;
   },
 ): Outcome {
-  const { config, base, adapter } = settings;
+  const { config, base, adapter, environment } = settings;
   const { steps, weightsHash, last, lastStep } = result;
   const checkpoint = checkpointPath(directoryPath, steps);
   const isStopped = steps < config.steps;
   const evaluation = last && describeEvaluation(last);
-  const next = isStopped ? [resumeCommand(directoryPath)] : lookCommands(directoryPath);
+  const next = isStopped ? [resumeCommand(directoryPath, environment?.settings)] : lookCommands(
+    directoryPath,
+    environment && {
+      settings: environment.settings,
+      hasHeldout: environment.tasks.heldout > 0,
+    },
+  );
   const rows: (readonly [string, string])[] = [
     ["run", `${directoryPath}: ${config.algorithm}, seed ${config.seed}, base ${baseName(base)}`],
     ["steps", `${steps} of ${config.steps}${isStopped ? ", stopped" : ""}`],
@@ -158,7 +192,9 @@ function describeResult(
     // Each command stands on a line of its own, however long, so that it can be copied.
     text: [
       ...formatTable(rows),
-      ...(isStopped || lastStep === undefined ? [] : ["", ...lastTranscript(lastStep)]),
+      ...(isStopped || lastStep === undefined
+        ? []
+        : ["", ...lastTranscript(lastStep, environment?.words)]),
       "",
       `${isStopped ? "Continue with" : "Next"}:`,
       ...next.map((line) => `  ${line}`),
@@ -202,6 +238,7 @@ export const command = defineCommand({
       choices: ["tensorboard"],
       help: "also log for TensorBoard, in RUN/tensorboard; a resumed run keeps doing so",
     },
+    ...ENVIRONMENT_FLAGS,
     ...GPU_FLAGS,
   },
   async run(
@@ -222,15 +259,19 @@ export const command = defineCommand({
   ) {
     const found = named === undefined || isBaseKind(named) ? undefined : findCheckpoint(named);
     const base = found?.path ?? named;
+    await using given = await openEnvironment(flags);
+    const environment = given && await openForTraining(given.definition);
     const ofBug = resume ? {} : faultConfig(bug);
     const sources = {
       ...readConfigFile(file),
       flags: { ...ofBug, algorithm: algo, steps, seed },
       sets,
       ...(found?.preset && { suited: { preset: found.preset } }),
+      environment: environment?.source,
     };
-    const fresh = resume ? undefined : freshSettings(sources, { base, bug });
-    const path = out ?? defaultPath(fresh?.config ?? resolveConfig(sources));
+    const fresh = resume ? undefined : freshSettings(sources, { base, bug, environment, given });
+    const path = out ??
+      defaultPath(fresh?.config ?? resolveConfig(sources), environment?.source.name);
     using signals = new StopSignals();
     // A run that goes on is locked before anything else; a new one leaves nothing where no device can be opened.
     using opened = new DisposableStack();
@@ -256,7 +297,7 @@ export const command = defineCommand({
       ? new TensorboardLog(path, { nowMs: Date.now })
       : undefined;
     const result = await runShown(
-      { commands, directory, settings, ignoreChecks: !gate },
+      { commands, directory, settings, environment, ignoreChecks: !gate },
       { tensorboard, signals },
     );
     return describeResult({ directoryPath: path, settings, result, stopCode: signals.code });

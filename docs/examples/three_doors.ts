@@ -1,37 +1,62 @@
-/** An environment in five members: a key lies behind one of three doors. */
-import { decode, encode, type Environment, TOKEN } from "agentrl";
+/** An environment of six words: ask which of three doors hides the key, then open that one. */
+import type { Environment, EnvironmentDefinition, EpisodeInfo } from "agentrl";
 
-const DOORS = ["min", "guard", "max"];
+const WORDS = ["<start>", "ask", "left", "middle", "right", "<locked>"];
+const DOORS = ["left", "middle", "right"];
+const MAX_TURNS = 3;
 
-/** `read DOOR` peeks behind a door, `submit DOOR` opens it, which ends the episode. */
-export class ThreeDoors implements Environment {
-  spec = {
-    callEnd: TOKEN["</call>"],
-    maxCallTokens: 4,
-    maxTurns: 4,
-    maxEpisodeTokens: 27,
-    taskCount: 3,
+interface DoorsInfo extends EpisodeInfo {
+  readonly asked: boolean;
+}
+
+/** A call is one word. `ask` is answered with the door; doors stay locked until then, and opening one ends the episode. */
+export class ThreeDoors implements Environment<DoorsInfo> {
+  readonly spec = {
+    callEnd: WORDS.indexOf("<start>"),
+    maxCallTokens: 1,
+    maxTurns: MAX_TURNS,
+    maxEpisodeTokens: 2 * MAX_TURNS,
+    taskCount: DOORS.length,
   };
-  #task = 0;
+  #door = "";
   #calls: string[] = [];
+
   reset(task: number) {
-    this.#task = task;
+    this.#door = DOORS[task];
     this.#calls = [];
-    return encode("<task> range");
+    return [WORDS.indexOf("<start>")];
   }
-  step(call: readonly number[]) {
-    this.#calls.push(decode(call));
+
+  step([word]: readonly number[]) {
+    this.#calls.push(WORDS[word]);
+    const answer = WORDS[word] === "ask" ? this.#door : "<locked>";
     const done = this.info().stop !== null;
-    const isKey = decode(call) === `<call> read ${DOORS[this.#task]} </call>`;
-    return { observation: done ? [] : encode(`<obs> ${isKey ? "pass" : "fail"} </obs>`), done };
+    return { observation: done ? [] : [WORDS.indexOf(answer)], done };
   }
+
   reward() {
-    return this.#calls.at(-1) === `<call> submit ${DOORS[this.#task]} </call>` ? 1 : 0;
+    return this.info().stop === "opened" && this.#calls.at(-1) === this.#door ? 1 : 0;
   }
+
   info() {
     const calls = this.#calls;
-    const isOpened = calls.at(-1)?.startsWith("<call> submit") === true;
-    const stop = isOpened ? "opened" : calls.length === 4 ? "budget" : null;
-    return { task: `door ${this.#task}`, turns: calls.length, malformed: 0, stop, calls };
+    const asked = calls.includes("ask");
+    const opened = asked && DOORS.includes(calls.at(-1) ?? "");
+    return {
+      task: `the key is ${this.#door}`,
+      turns: calls.length,
+      malformed: calls.filter((call) => call.startsWith("<")).length,
+      stop: opened ? "opened" : calls.length === MAX_TURNS ? "budget" : null,
+      calls,
+      asked,
+    };
   }
 }
+
+export default {
+  name: "three_doors",
+  words: WORDS,
+  tasks: { train: DOORS.length, heldout: 0 },
+  metrics: [{ name: "asked", meaning: "share of episodes that ask", healthy: "higher" }],
+  create: () => new ThreeDoors(),
+} satisfies EnvironmentDefinition<DoorsInfo>;

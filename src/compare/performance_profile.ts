@@ -9,9 +9,8 @@ export interface ProfilePoint {
   readonly score: number;
   /** Share of runs above τ, mean over the strata. */
   readonly share: number;
-  /** The low end of its 95 % interval. */
+  /** Its 95 % interval; undefined of too few runs. */
   readonly low: number;
-  /** The high end. */
   readonly high: number;
 }
 

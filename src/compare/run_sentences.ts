@@ -17,13 +17,11 @@ function against([first, second]: readonly [number | null, number | null]): stri
 
 /** How far two logs are equal, number by number. */
 export function equalSentence(
-  { equal, isSameSetup, isAligned, whyNotAligned, trainers }: RunComparison,
+  { equal, isSameSetup, isAligned, whyNotAligned }: RunComparison,
 ): string {
   if (!isAligned) return `Steps cannot be aligned: ${whyNotAligned}.`;
   if (equal === null) {
-    return trainers[0] === trainers[1]
-      ? "The logs share no key at a step that both have."
-      : "Of two frameworks no numbers are compared by their keys, only what is defined alike.";
+    return "The logs share no key at a step that both have, or are of two frameworks.";
   }
   const { equalSteps, commonSteps, firstDifferent, keys } = equal;
   const setup = isSameSetup ? "Same settings and seed: " : "";

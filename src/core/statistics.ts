@@ -78,6 +78,31 @@ export function median(values_N: ArrayLike<number>): number {
 /** The 0.975 quantile of the standard normal distribution to two decimals: a two-sided interval of 95 %. */
 const Z_95 = 1.96;
 
+/** A mean with its 95 % interval. */
+export interface MeanInterval {
+  /** sum(x) / n */
+  readonly mean: number;
+  /** Lower end of the interval; NaN of a single value. */
+  readonly low: number;
+  /** Upper end of the interval; NaN of a single value. */
+  readonly high: number;
+}
+
+/**
+ * The normal interval of a mean at 95 %: mean ± 1.96 √(variance / n), with the sample's variance. For rates of few trials
+ * {@linkcode wilsonInterval} is the right one.
+ *
+ * @param values_N The sample.
+ * @throws {RangeError} When the sample is empty.
+ */
+export function meanInterval(values_N: ArrayLike<number>): MeanInterval {
+  const center = mean(values_N);
+  const halfWidth = values_N.length < 2
+    ? NaN
+    : Z_95 * Math.sqrt(sampleVariance(values_N) / values_N.length);
+  return { mean: center, low: center - halfWidth, high: center + halfWidth };
+}
+
 /** A rate with its 95 % interval, all in 0 to 1. */
 export interface RateInterval {
   /** successes / trials */

@@ -134,11 +134,14 @@ export async function checkedEpisodes(
   const every = Math.ceil(trajectories.length / MAX_REPLAYED);
   const sample = isReplayed ? trajectories.filter((_, b) => b % every === 0) : [];
   const replayed = await source.replay(sample);
-  return trajectories.map((trajectory, b) => ({
-    ...trajectory,
-    problem: source.problemOf(trajectory),
-    ...(isReplayed && b % every === 0 && { replayedReward: at(replayed, b / every) }),
-  }));
+  return trajectories.map((trajectory, b) => {
+    const replayedReward = b % every === 0 ? replayed[b / every] : undefined;
+    return {
+      ...trajectory,
+      problem: source.problemOf(trajectory),
+      ...(replayedReward !== undefined && { replayedReward }),
+    };
+  });
 }
 
 /** How a configuration draws its batches; of a batch that lost episodes the size of groups is not known. */

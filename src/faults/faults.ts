@@ -306,3 +306,11 @@ export function faultyStages(name: FaultName | undefined): Stages {
 export function faultConfig(name: FaultName | undefined): Partial<TrainConfig> {
   return name === undefined ? {} : FAULTS[name].config ?? {};
 }
+
+/** Configuration keys that only the gym that ships reads. */
+const GYM_KEYS: readonly (keyof TrainConfig)[] = ["preset", "reward", "maxTurns"];
+
+/** True of a fault that can be planted in any environment: it sets nothing that only the gym reads. */
+export function isOfAnyEnvironment(name: FaultName): boolean {
+  return GYM_KEYS.every((key) => faultConfig(name)[key] === undefined);
+}

@@ -4,7 +4,8 @@ import { suggestName } from "../core/nearest.ts";
 import { median } from "../core/statistics.ts";
 import type { TrainConfig } from "../rl/config.ts";
 import { HEALTHY_STAGES, recomputedOldLogp, type Stages } from "../rl/stages.ts";
-import { collate, type TrainBatch } from "../rl/train_batch.ts";
+import { collateEnded } from "../rl/ended_episodes.ts";
+import type { TrainBatch } from "../rl/train_batch.ts";
 import type { Trainer } from "../rl/trainer.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Fault } from "./fault.ts";
@@ -139,7 +140,7 @@ export async function replayStep(
   const sampled = await trainer.sampleBatch();
   const { vocabSize } = trainer.learner.parameters.config;
   const batch: TrainBatch = episodes && !options.isResampled
-    ? collate(episodes.trajectories, { groupId_B: episodes.groupId_B, vocabSize })
+    ? collateEnded(episodes.trajectories, { groupId_B: episodes.groupId_B, vocabSize })
     : sampled;
   const update = await trainer.update(batch);
   // The record says whether the step was evaluated: a run that was extended later has forgotten what its last step was.
@@ -154,7 +155,10 @@ export async function replayStep(
   return {
     row,
     differences: compareRows(recorded.row, row),
-    isSampledAlike: episodes && areSameEpisodes(episodes.trajectories, sampled.trajectories),
+    isSampledAlike: episodes && areSameEpisodes(
+      episodes.trajectories.filter(({ error }) => error === undefined),
+      sampled.trajectories,
+    ),
   };
 }
 

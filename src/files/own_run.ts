@@ -1,5 +1,5 @@
 /** Tells our own runs from other people's by what lies at a path. */
-import { EVERY_ROW } from "../producers/agentrl.ts";
+import { missingKey } from "../producers/agentrl.ts";
 import { infoOf, isFolder } from "./paths.ts";
 
 /**
@@ -35,7 +35,7 @@ function hasOwnRows(path: string): boolean {
   const [line = ""] = headOf(path).split("\n", 1);
   const row = parsed(line);
   if (typeof row !== "object" || row === null) return false;
-  return EVERY_ROW.every((key) => Object.hasOwn(row, key));
+  return missingKey((key) => Object.hasOwn(row, key)) === undefined;
 }
 
 /** True of a config.json that agentrl wrote: other trainers have one beside a metrics.jsonl as well. */

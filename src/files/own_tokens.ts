@@ -24,6 +24,8 @@ interface OwnSettings {
   readonly isGrouped: boolean;
   readonly temperature: number | undefined;
   readonly aggregation: string | undefined;
+  /** Whether episodes may be missing from a batch: only environments of users lose some. */
+  readonly mayHaveLost: boolean;
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -39,6 +41,7 @@ function settingsOf(run: string): OwnSettings {
     isGrouped: grouped ?? true,
     temperature: typeof temperature === "number" ? temperature : undefined,
     aggregation: typeof aggregation === "string" ? aggregation : undefined,
+    mayHaveLost: isObject(content) && content.environment !== undefined,
   };
 }
 
@@ -76,13 +79,19 @@ function readTrainedBatch(path: string): TrainedBatch | undefined {
 }
 
 /** What the batch says of an episode. @throws {UserError} When it holds another. */
-function trained(sequence: TokenSequence, batch: TrainedBatch): Partial<TokenSequence> {
+function trained(
+  sequence: TokenSequence,
+  batch: TrainedBatch,
+  { mayHaveLost }: Pick<OwnSettings, "mayHaveLost">,
+): Partial<TokenSequence> {
   const { episodeCount, columnCount: T, ids_BT, mask_BC, advantage_B, path } = batch;
   const { ids } = sequence;
-  const b = Number(sequence.sample);
-  const isSame = b < episodeCount && ids.length <= T &&
-    ids.every((id, token) => id === ids_BT[b * T + token]);
-  if (!isSame) {
+  const isSame = (b: number) =>
+    b < episodeCount && ids.length <= T && ids.every((id, token) => id === ids_BT[b * T + token]);
+  let b = Number(sequence.sample);
+  // Episodes that were lost before it are not in the batch.
+  while (mayHaveLost && b > 0 && !isSame(b)) b--;
+  if (!isSame(b)) {
     throw new UserError(
       `Cannot use ${path}: it does not hold episode ${sequence.sample} of ${sequence.file}, row ${sequence.row}`,
     );
@@ -126,7 +135,7 @@ export async function* withOwnRecords(
         temperature: own.temperature,
         loss: own.aggregation === undefined ? undefined : { aggregation: own.aggregation },
       }),
-      ...(batch.content && trained(sequence, batch.content)),
+      ...(batch.content && trained(sequence, batch.content, own)),
     };
   }
 }

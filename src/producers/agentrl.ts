@@ -2,16 +2,17 @@
 import type { MetricDefinition, Producer } from "./definition.ts";
 import { OF_GROUPS, OF_MINIBATCHES, OF_SAMPLES, OF_TOKENS } from "./shapes.ts";
 
+/** The keys that rows of runs in the gym that ships have beside those of {@linkcode EVERY_ROW}: all of them, or none. */
+export const GYM_ROW: readonly string[] = ["reads", "tests", "edits", "hardcode", "submitted"];
+
+/** The key of a metric that an environment of a user's brings. */
+export const OWN_METRIC = /^env\/[A-Za-z][A-Za-z0-9_]*$/;
+
 /** The keys that every row has; metrics of an evaluation and of a KL term come and go. */
 export const EVERY_ROW: readonly string[] = [
   "reward",
   "pass_rate",
-  "reads",
-  "tests",
-  "edits",
   "malformed",
-  "hardcode",
-  "submitted",
   "turns",
   "length",
   "length_pass",
@@ -33,6 +34,15 @@ export const EVERY_ROW: readonly string[] = [
   "logp_gap_p99",
   "loss_tokens",
 ];
+
+/**
+ * The first key that a row of ours lacks; undefined where it is whole.
+ *
+ * @param has Whether the row has a key.
+ */
+export function missingKey(has: (key: string) => boolean): string | undefined {
+  return [...EVERY_ROW, ...GYM_ROW.some(has) ? GYM_ROW : []].find((key) => !has(key));
+}
 
 const DEFINITIONS: readonly MetricDefinition[] = [
   {
@@ -179,13 +189,14 @@ export const AGENTRL: Producer = {
   title: "agentrl",
   kind: "rl",
   // A file that shares some names is someone else's: `reward`, `entropy` and `loss` are everybody's words.
-  recognise: ({ keys }) => EVERY_ROW.every((key) => keys.has(key)) ? 1 : 0,
+  recognise: ({ keys }) => missingKey((key) => keys.has(key)) === undefined ? 1 : 0,
   stepUnit: "rollout",
   eras: [],
   definitions: DEFINITIONS,
   alsoLogs: [
     /eval_pass_(?:low|high)|reads|tests|edits|malformed|hardcode|submitted|length_(?:pass|fail)/,
     /approx_kl_max|ratio_min|grad_norm_max|logp_gap_p99|loss_tokens/,
+    /env\/[A-Za-z][A-Za-z0-9_]*/,
   ],
   // The column is there wherever the loss has a KL term.
   implied: ({ keys }) => keys.has("kl_ref") ? {} : { klCoef: 0 },

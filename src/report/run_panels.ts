@@ -1,6 +1,8 @@
 /** The panels of a run: which metrics share a chart, in the four groups of the metrics dictionary. */
 import { HEALTHY_RANGES_FROM, healthyRangeByStep } from "../faults/healthy_ranges.ts";
 import { type MetricGroup, METRICS } from "../rl/metric_dictionary.ts";
+import type { BehaviourMetric } from "../gym/environment_definition.ts";
+import { ownMetricName } from "../rollout/episode_source.ts";
 import type { Chart, ChartBand, ChartEvent, ChartSeries, Tone } from "./chart.ts";
 import { idOf } from "./html.ts";
 import type { RunData } from "./run_data.ts";
@@ -67,7 +69,8 @@ function yLabel(name: keyof typeof METRICS): string {
 
 /** The healthy ranges speak of GRPO's defaults in the shortcut-free gym; other setups have ranges of their own. */
 function isLikeTheHealthyRuns({ settings }: RunData): boolean {
-  return settings?.config.algorithm === "grpo" && settings.config.preset === "rl";
+  return settings?.config.algorithm === "grpo" && settings.config.preset === "rl" &&
+    settings.environment === undefined;
 }
 
 /** What the healthy runs did at the steps that the run has. */
@@ -143,12 +146,39 @@ export function groupCharts(
 ): Chart[] {
   const panels = PANELS.filter((panel) => panel.group === group);
   const charts = panels.flatMap((panel) => panelChart(run, panel, prefix));
+  if (group === "behaviour") return [...charts, ...ownCharts(run, prefix)];
   return group === "outcome" ? [...charts, ...evaluationChart(run, prefix)] : charts;
+}
+
+/** Which way a metric goes in a healthy run, as a title says it. */
+const DIRECTIONS = {
+  higher: "rises in a healthy run",
+  lower: "falls in a healthy run",
+  steady: "stays in a healthy run",
+} as const satisfies Record<BehaviourMetric["healthy"], string>;
+
+/** Charts of the metrics that the run's environment brings. */
+function ownCharts(run: RunData, prefix: string): Chart[] {
+  const metrics = run.settings?.environment?.metrics ?? [];
+  return metrics.flatMap((metric, i): Chart[] => {
+    const name = ownMetricName(metric);
+    const points = run.metrics.get(name);
+    return points === undefined ? [] : [{
+      id: idOf(prefix, "own", i),
+      title: `${metric.name}: ${metric.meaning} (${DIRECTIONS[metric.healthy]})`,
+      xLabel: "step",
+      xRange: stepRange(run),
+      yLabel: "",
+      series: [{ name, style: "line", tone: "first", points }],
+      events: eventsOf(run),
+    }];
+  });
 }
 
 /** Charts of metrics that are not ours, as far as there is room. */
 export function otherCharts(run: RunData, prefix: string): Chart[] {
-  const known = new Set<string>([...Object.keys(METRICS), ...EVALUATION]);
+  const own = run.settings?.environment?.metrics.map(ownMetricName) ?? [];
+  const known = new Set<string>([...Object.keys(METRICS), ...EVALUATION, ...own]);
   return [...run.metrics].filter(([name]) => !known.has(name)).slice(0, MAX_OTHERS)
     .map(([name, points], i) => ({
       id: idOf(prefix, "other", i),

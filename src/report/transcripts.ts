@@ -21,8 +21,11 @@ const OWNER_NAMES: Readonly<Record<number, string>> = {
   [OWNER.tool]: "tool",
 };
 
-function tokenSpan({ tokens, owners, logps }: EpisodeData, t: number): Html {
-  const word = WORDS[tokens[t]] ?? `#${tokens[t]}`;
+function tokenSpan(
+  { tokens, owners, logps }: EpisodeData,
+  { t, words }: { readonly t: number; readonly words: readonly string[] },
+): Html {
+  const word = words[tokens[t]] ?? `#${tokens[t]}`;
   const owner = OWNER_NAMES[owners[t]] ?? "pad";
   if (owner !== "policy") {
     return html`
@@ -64,20 +67,26 @@ interface Entry {
 }
 
 /** The text of an episode, a turn a line; or where that is shown already. */
-function episodeText({ episode, shownAt }: Entry): Html {
+function episodeText({ episode, shownAt }: Entry, words: readonly string[]): Html {
   if (shownAt !== undefined) {
     return html`
       <div><a href="#${shownAt}">Shown above, token by token: a finding points to it</a></div>
     `;
   }
   const turns = turnsOf(episode).map(({ begin, end }) => {
-    const spans = Array.from({ length: end - begin }, (_, i) => tokenSpan(episode, begin + i));
+    const spans = Array.from(
+      { length: end - begin },
+      (_, i) => tokenSpan(episode, { t: begin + i, words }),
+    );
     return html`<span class="turn">${spans}</span>`;
   });
   return html`<div class="tokens roving" role="group" aria-label="Tokens of the episode">${turns}</div>`;
 }
 
-function episodeRow(entry: Entry, id: string): Html {
+function episodeRow(
+  entry: Entry,
+  { id, words }: { readonly id: string; readonly words: readonly string[] },
+): Html {
   const { episode, advantage, groups, count } = entry;
   const { info, reward } = episode;
   const task = isText(info.task) ? info.task : "episode";
@@ -102,7 +111,7 @@ function episodeRow(entry: Entry, id: string): Html {
           : formatNumber(advantage)}${stop === ""
           ? NOTHING
           : html`<br><span class="note">ended by ${stop}</span>`}</div>
-      ${episodeText(entry)}
+      ${episodeText(entry, words)}
     </div>
   `;
 }
@@ -181,12 +190,13 @@ function stepTranscripts(
   const ordered = advantage_B ? entries.toSorted((a, b) => interest(b) - interest(a)) : entries;
   const shown = ordered.slice(0, EPISODES_SHOWN);
   const id = episodesId(prefix, step);
+  const words = run.settings?.environment?.words ?? WORDS;
   const count = shown.reduce((sum, entry) => sum + entry.count, 0);
   const title =
     `Step ${step}: ${formatNumber(count)} of ${formatNumber(episodes.length)} episodes` +
     (count > shown.length ? `, ${formatNumber(shown.length)} of them different` : "");
   return html`<details class="transcripts" id="${id}"><summary>${title}</summary>${
-    shown.map((entry, i) => episodeRow(entry, idOf(id, i)))
+    shown.map((entry, i) => episodeRow(entry, { id: idOf(id, i), words }))
   }</details>`;
 }
 

@@ -14,7 +14,7 @@ import {
 } from "../gym/scripted.ts";
 import { makeTasks } from "../gym/tasks.ts";
 import { OWNER } from "../core/owner.ts";
-import { TINY_AGENT } from "../model/config.ts";
+import { type ModelConfig, TINY_AGENT } from "../model/config.ts";
 import { Learner } from "../model/learner.ts";
 import { createParameters, initialValues, readParameters } from "../model/parameters.ts";
 import { destroyParameters } from "../model/parameters.ts";
@@ -135,14 +135,16 @@ export async function cloneBehaviour(
     readonly demonstrations: readonly Demonstration[];
     readonly seed: number;
     readonly steps?: number;
+    /** Default: the model of the gym. */
+    readonly model?: ModelConfig;
     /** Called after each recorded group of steps. */
     readonly onProgress?: (stepsDone: number) => void;
   },
 ): Promise<Float32Array<ArrayBuffer>> {
-  const { demonstrations, seed, steps = CLONING.steps, onProgress } = options;
+  const { demonstrations, seed, steps = CLONING.steps, model = TINY_AGENT, onProgress } = options;
   if (demonstrations.length === 0) throw new RangeError("Cannot clone: there is no demonstration");
   const longest = largest(demonstrations.map(({ ids }) => ids.length));
-  const parameters = createParameters(commands, TINY_AGENT, initialValues(TINY_AGENT, seed));
+  const parameters = createParameters(commands, model, initialValues(model, seed));
   const learner = new Learner(commands, parameters, {
     capacity: longest * CLONING.batchSize,
     maxPositions: longest,
@@ -162,7 +164,7 @@ export async function cloneBehaviour(
       { length: CLONING.batchSize },
       () => demonstrations[random.integer(demonstrations.length)] ?? { ids: [], owners: [] },
     );
-    const batch = packEpisodes(chosen.map(({ ids }) => ids), { vocabSize: TINY_AGENT.vocabSize });
+    const batch = packEpisodes(chosen.map(({ ids }) => ids), { vocabSize: model.vocabSize });
     const loaded = learner.load(batch, { objective_N4: cloningObjective(chosen) });
     loaded.forward().backward({ loss }).step(Infinity, {
       learningRate: CLONING.lr,

@@ -4,11 +4,13 @@ import { UserError } from "../core/errors.ts";
 import { sentence, setting } from "../core/mention.ts";
 import { suggestName } from "../core/nearest.ts";
 import { describeRule } from "../core/schema.ts";
+import type { EnvironmentFacts } from "../gym/environment_definition.ts";
 import { ALGORITHMS } from "./algorithms.ts";
 import {
   ALGORITHM_DEFAULTS,
   COMMON_DEFAULTS,
   CONFIG_KEYS,
+  MAX_EPISODES,
   type TrainConfig,
 } from "./config_keys.ts";
 import { describeUnread } from "./config_readers.ts";
@@ -37,6 +39,18 @@ export interface ConfigSources {
   readonly suited?: Partial<TrainConfig>;
   /** A complete configuration in place of the defaults: that of a run that goes on. */
   readonly stored?: TrainConfig;
+  /** The environment that is trained in; undefined: the gym that ships. */
+  readonly environment?: ConfiguredEnvironment | undefined;
+}
+
+/** What a configuration must know of an environment of a user's. */
+export type ConfiguredEnvironment = Pick<EnvironmentFacts, "name" | "tasks">;
+
+/** The keys in an environment: it has tasks of its own. */
+function schemaOf(environment: ConfiguredEnvironment | undefined): z.ZodType<TrainConfig> {
+  if (environment === undefined) return trainSchema;
+  const problems = z.int().min(1).max(Math.min(environment.tasks.train, MAX_EPISODES));
+  return trainSchema.extend({ problems });
 }
 
 function parseFile(file: ConfigSources["file"]): Values {
@@ -127,7 +141,7 @@ export function episodesPerStep(
  * ```
  */
 export function resolveConfig(sources: ConfigSources): TrainConfig {
-  const { file, flags = {}, sets = [], suited = {}, stored } = sources;
+  const { file, flags = {}, sets = [], suited = {}, stored, environment } = sources;
   const givenFlags = Object.entries(flags).filter(([, value]) => value !== undefined);
   // Built from entries, so that a key such as "__proto__" is an unknown key like any other.
   const given: Values = Object.fromEntries([
@@ -142,21 +156,36 @@ export function resolveConfig(sources: ConfigSources): TrainConfig {
     algorithm,
     aggregation: ALGORITHMS[algorithm].aggregation,
     ...ALGORITHM_DEFAULTS[algorithm],
+    ...(environment && suitedTo(environment)),
     ...suited,
   };
   const values: Values = Object.fromEntries([
     ...Object.entries(defaults),
     ...Object.entries(given),
   ]);
-  const config = parseValues(values, "Cannot train");
-  const unread = describeUnread(config, { given, defaults: new Map(Object.entries(defaults)) });
+  const config = parseValues(values, { attempt: "Cannot train", environment });
+  const unread = describeUnread({ ...config, environment: environment?.name }, {
+    given,
+    defaults: new Map(Object.entries(defaults)),
+  });
   if (unread !== undefined) throw new UserError(`Cannot train: ${unread}`);
   checkTogether(config);
   return config;
 }
 
-function parseValues(values: Values, attempt: string): TrainConfig {
-  const result = trainSchema.safeParse(values);
+/** Defaults that an environment with few tasks cannot have. */
+function suitedTo({ tasks }: ConfiguredEnvironment): Partial<TrainConfig> {
+  return { problems: Math.min(COMMON_DEFAULTS.problems, tasks.train) };
+}
+
+function parseValues(
+  values: Values,
+  { attempt, environment }: {
+    readonly attempt: string;
+    readonly environment: ConfiguredEnvironment | undefined;
+  },
+): TrainConfig {
+  const result = schemaOf(environment).safeParse(values);
   if (result.success) return result.data;
   const sentences = new Map(
     result.error.issues.map((issue) => [issue.path.join("."), describeIssue(issue, values)]),
@@ -168,13 +197,17 @@ function parseValues(values: Values, attempt: string): TrainConfig {
  * Checks a complete configuration, such as a run's own.
  *
  * @param values The values by key.
- * @param fileName What error sentences call the place where they stand.
+ * @param options.source What error sentences call the place where they stand.
+ * @param options.environment The environment that is trained in; undefined: the gym that ships.
  * @returns The same configuration, typed.
  * @throws {UserError} When a key is missing or unknown, or a value is not allowed.
  */
 export function parseConfig(
   values: Readonly<Record<string, unknown>>,
-  fileName: string,
+  { source, environment }: {
+    readonly source: string;
+    readonly environment?: ConfiguredEnvironment | undefined;
+  },
 ): TrainConfig {
-  return parseValues(values, `Cannot use ${fileName}`);
+  return parseValues(values, { attempt: `Cannot use ${source}`, environment });
 }

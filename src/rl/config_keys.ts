@@ -86,7 +86,10 @@ export interface TrainConfig {
   readonly recordSpikeFactor: number;
 }
 
-const count = z.int().min(1).max(4096);
+/** Episodes of a step at most, and problems and episodes of a problem. */
+export const MAX_EPISODES = 4096;
+
+const count = z.int().min(1).max(MAX_EPISODES);
 /** An integer where 0 switches off. */
 const every = z.int().min(0).max(1_000_000);
 const coefficient = z.number().min(0).max(1000);

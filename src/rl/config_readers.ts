@@ -8,6 +8,8 @@ export interface ReadConfig {
   readonly algorithm: AlgorithmName;
   readonly aggregation: AggregationMode;
   readonly klCoef: number;
+  /** The environment of a user's that is trained in; undefined: the gym that ships. */
+  readonly environment?: string | undefined;
 }
 
 /** Who reads a key that some configurations pass over. */
@@ -42,10 +44,20 @@ const GROUPED = readUnder(
 );
 const CLIPPED = readUnder(({ surrogate }) => surrogate === "clipped");
 
+/** Read by the gym that ships: an environment has rules of its own. */
+const IN_GYM: Reader = {
+  isRead: ({ environment }) => environment === undefined,
+  unread: ({ environment }) => `in the environment ${environment}`,
+  readers: "only the gym that ships reads it",
+};
+
 const EVERYBODY: Pick<Reader, "isRead" | "needs"> = { isRead: () => true };
 
 /** Every key that is not read under all configurations. */
 const READERS: Readonly<Record<string, Reader>> = {
+  preset: IN_GYM,
+  reward: IN_GYM,
+  maxTurns: IN_GYM,
   episodes: readUnder(
     ({ grouped }) => !grouped,
     ", and the batch of the others is set by problems and groupSize",
@@ -91,7 +103,7 @@ export function readersOf(key: string): KeyReaders {
 
 /** Whether a key is read under a configuration: `clipLow` is not, where the surrogate is not clipped. */
 export function isKeyRead(key: string, config: ReadConfig): boolean {
-  return !Object.hasOwn(READERS, key) || READERS[key]?.isRead(config) === true;
+  return !Object.hasOwn(READERS, key) || READERS[key].isRead(config);
 }
 
 /**

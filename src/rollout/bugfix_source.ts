@@ -1,6 +1,6 @@
 /** BugFix as a source of episodes: played on the device from the compiled table, replayed by the rules themselves. */
 import { mean } from "../core/statistics.ts";
-import { BugFix, bugFixSpec } from "../gym/bugfix.ts";
+import { BugFix, bugFixSpec, DEFAULT_MAX_TURNS } from "../gym/bugfix.ts";
 import type { CompiledGym } from "../gym/compiled.ts";
 import { BUGFIX_NAME } from "../gym/environment_definition.ts";
 import { type BugFixInfo, type RewardKind, splitCalls } from "../gym/episode_info.ts";
@@ -68,6 +68,11 @@ function replayReward(
   if (!isOver || ids.join() !== episode.ids.join()) return NaN;
   const { stop, hiddenPass, publicPass } = environment.info();
   return Number(stop === "submit" && (reward === "hidden" ? hiddenPass : publicPass));
+}
+
+/** BugFix as an agent is measured in it: six calls an episode, and the reward of the hidden tests. */
+export function bugFixGoal(gym: CompiledGym): EpisodeSource<BugFixInfo> {
+  return bugFixSource({ gym, maxTurns: DEFAULT_MAX_TURNS, reward: "hidden" });
 }
 
 /** The source of BugFix's episodes. */

@@ -63,9 +63,10 @@ export interface EpisodeSource<Info extends EpisodeInfo = EpisodeInfo> extends E
   evaluate(decoder: Decoder, request: RolloutRequest): Promise<Trajectory<Info>[]>;
   /**
    * Makes the calls of recorded episodes again.
-   * @returns What each is paid; NaN where the environment answers otherwise than the record says.
+   * @returns What each is paid; NaN where the environment answers otherwise than the record says, undefined where it lost the
+   * episode.
    */
-  replay(episodes: readonly Trajectory<Info>[]): Promise<number[]>;
+  replay(episodes: readonly Trajectory<Info>[]): Promise<(number | undefined)[]>;
 }
 
 /** The most tokens that a policy may write in an episode. */

@@ -1,23 +1,22 @@
 /** Evaluation: episodes of a whole split under a model, and how far the sampler's log-probs are from the trainer's. */
 import { at } from "../core/element.ts";
+import { UserError } from "../core/errors.ts";
 import { STREAM } from "../core/rng.ts";
 import type { Commands } from "../gpu/commands.ts";
-import { bugFixSpec, DEFAULT_MAX_TURNS } from "../gym/bugfix.ts";
-import type { CompiledGym } from "../gym/compiled.ts";
-import type { BugFixInfo } from "../gym/episode_info.ts";
+import type { EpisodeInfo } from "../gym/environment.ts";
+import type { TaskCounts } from "../gym/environment_definition.ts";
 import type { Split } from "../gym/task.ts";
-import { makeTasks } from "../gym/tasks.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Parameters } from "../model/parameters.ts";
 import { Decoder } from "./decoder.ts";
-import { rolloutResident } from "./resident.ts";
+import type { EpisodeSource } from "./episode_source.ts";
 import { scoreEpisodes } from "./score.ts";
 import type { Trajectory } from "./trajectory.ts";
 
 /** What is evaluated. */
-export interface EvaluationRequest {
-  /** The rules, compiled. */
-  readonly gym: CompiledGym;
+export interface EvaluationRequest<Info extends EpisodeInfo = EpisodeInfo> {
+  /** Where the episodes come from. */
+  readonly source: EpisodeSource<Info>;
   /** Which tasks are played. */
   readonly split: Split;
   /** Episodes over all tasks of the split, at least 1; see {@linkcode spreadTasks}. */
@@ -29,9 +28,11 @@ export interface EvaluationRequest {
 }
 
 /** What an evaluation found. */
-export interface Evaluation {
-  /** The episodes, in rounds over the tasks. */
-  readonly trajectories: readonly Trajectory<BugFixInfo>[];
+export interface Evaluation<Info extends EpisodeInfo = EpisodeInfo> {
+  /** The episodes, in rounds over the tasks; not those that were lost. */
+  readonly trajectories: readonly Trajectory<Info>[];
+  /** Episodes that their environment lost. */
+  readonly lostCount: number;
   /** Largest |sampler − trainer| log-prob of a policy token, in nats: 0 where both have the same bits. */
   readonly logpGapMax: number;
 }
@@ -42,14 +43,17 @@ const CHUNK = 4096;
 /**
  * Spreads episodes over the tasks of a split, round by round: no two tasks differ by more than one episode.
  *
- * @param split The split.
- * @param episodes Number of episodes.
- * @returns The number of each episode's task in `makeTasks("all")`.
+ * @param tasks How many tasks there are.
+ * @param options.split The split.
+ * @param options.episodes Number of episodes.
+ * @returns The number of each episode's task.
  */
-export function spreadTasks(split: Split, episodes: number): number[] {
-  const trainCount = makeTasks("train").length;
-  const first = split === "train" ? 0 : trainCount;
-  const count = split === "train" ? trainCount : makeTasks("heldout").length;
+export function spreadTasks(
+  tasks: TaskCounts,
+  { split, episodes }: { readonly split: Split; readonly episodes: number },
+): number[] {
+  const first = split === "train" ? 0 : tasks.train;
+  const count = tasks[split];
   return Array.from({ length: episodes }, (_, i) => first + i % count);
 }
 
@@ -86,40 +90,44 @@ async function largestGap(
  * shorter one.
  *
  * @param commands The device.
- * @param parameters The model; its vocabulary is the gym's.
- * @param request What is played. The reward is the hidden tests'.
+ * @param parameters The model; its vocabulary is the source's.
+ * @param request What is played. The reward is that of the goal: in BugFix the hidden tests'.
  * @returns Episodes in rounds over the tasks, and the largest gap.
  * @throws {RangeError} When no episode is asked for.
+ * @throws {UserError} When the environment fails, or the split has no tasks.
  * @throws {DeviceLostError} When the device is gone.
  */
-export async function evaluateAgent(
+export async function evaluateAgent<Info extends EpisodeInfo>(
   commands: Commands,
   parameters: Parameters,
-  request: EvaluationRequest,
-): Promise<Evaluation> {
-  const { gym, split, episodes, seed, temperature = 1 } = request;
-  const maxTurns = DEFAULT_MAX_TURNS;
-  const { maxEpisodeTokens } = bugFixSpec(gym.taskNames.length, maxTurns);
-  const decoder = new Decoder(commands, parameters, { maxPositions: maxEpisodeTokens });
-  const tasks_B = spreadTasks(split, episodes);
-  const trajectories: Trajectory<BugFixInfo>[] = [];
-  let logpGapMax = 0;
+  request: EvaluationRequest<Info>,
+): Promise<Evaluation<Info>> {
+  const { source, split, episodes, seed, temperature = 1 } = request;
+  if (source.tasks[split] === 0) {
+    throw new UserError(`Cannot evaluate: the environment ${source.name} has no ${split} tasks`);
+  }
+  const decoder = new Decoder(commands, parameters, {
+    maxPositions: source.spec.maxEpisodeTokens,
+  });
+  const tasks_B = spreadTasks(source.tasks, { split, episodes });
+  const trajectories: Trajectory<Info>[] = [];
+  let [logpGapMax, lostCount] = [0, 0];
   // At least one round, so that a request for nothing is refused by the rollout.
   for (let begin = 0; begin === 0 || begin < episodes; begin += CHUNK) {
     const tasks = tasks_B.slice(begin, begin + CHUNK);
-    const played = await rolloutResident(decoder, {
-      gym,
+    const drawn = await source.evaluate(decoder, {
       tasks_B: tasks,
       randomIds_B: tasks.map((_, i) => begin + i),
-      maxTurns,
-      reward: "hidden",
       temperature,
       random: { seed, stream: STREAM.evaluate },
     });
+    const played = drawn.filter(({ error }) => error === undefined);
+    lostCount += drawn.length - played.length;
+    if (played.length === 0) continue;
     const gap = await largestGap(commands, parameters, { trajectories: played, temperature });
     logpGapMax = Math.max(logpGapMax, gap);
     for (const trajectory of played) trajectories.push(trajectory);
   }
   decoder.destroy();
-  return { trajectories, logpGapMax };
+  return { trajectories, lostCount, logpGapMax };
 }

@@ -2,6 +2,7 @@
 import { at } from "../core/element.ts";
 import { sequenceKey } from "../core/rng.ts";
 import { type Environment, type EpisodeInfo, EpisodeLostError } from "../gym/environment.ts";
+import type { BehaviourMetric } from "../gym/environment_definition.ts";
 import { OWNER } from "../core/owner.ts";
 import { SLOT_FIELD, SLOT_STATUS, SLOT_WORDS } from "../kernels/sample.ts";
 import type { DecodeRequest } from "./decode_request.ts";
@@ -16,6 +17,8 @@ export interface HostRequest<Info extends EpisodeInfo> extends RolloutRequest {
   readonly createEnvironment: (slot: number) => Environment<Info> | Promise<Environment<Info>>;
   /** What error sentences call the environment (default "the environment"). */
   readonly name?: string;
+  /** Numbers or booleans that the info of every episode must hold (default none). */
+  readonly metrics?: readonly Pick<BehaviourMetric, "name">[];
   /** What is told about an episode that its environment lost; left out: a lost episode ends the rollout. */
   readonly lostInfo?: (lost: { readonly task: number; readonly turns: number }) => Info;
 }
@@ -252,14 +255,16 @@ function withEnding<Info extends EpisodeInfo>(
 /** As many environments as play at the same time. */
 async function openEnvironments<Info extends EpisodeInfo>(
   { slotCount, parameters }: Decoder,
-  { tasks_B, createEnvironment, name }: HostRequest<Info>,
+  { tasks_B, createEnvironment, name, metrics }: HostRequest<Info>,
 ): Promise<PlayedEnvironment<Info>[]> {
   const { vocabSize } = parameters.config;
   const count = Math.min(slotCount, tasks_B.length);
   const made = await Promise.all(
     Array.from({ length: count }, (_, slot) => createEnvironment(slot)),
   );
-  return made.map((environment) => new PlayedEnvironment(environment, { name, vocabSize }));
+  return made.map((environment) =>
+    new PlayedEnvironment(environment, { name, vocabSize, metrics })
+  );
 }
 
 /**

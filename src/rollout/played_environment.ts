@@ -1,6 +1,7 @@
 /** An environment while it is played: what it answers is checked, and a failure names the task and the call. */
 import { UserError } from "../core/errors.ts";
 import { describeValue } from "../core/schema.ts";
+import type { BehaviourMetric } from "../gym/environment_definition.ts";
 import {
   type Environment,
   type EnvironmentSpec,
@@ -22,6 +23,8 @@ export interface PlayedOptions {
   readonly name?: string | undefined;
   /** V: ids run from 0 to V − 1. */
   readonly vocabSize: number;
+  /** Numbers or booleans that its info must hold; none where left out. */
+  readonly metrics?: readonly Pick<BehaviourMetric, "name">[] | undefined;
 }
 
 /** What an error says. */
@@ -178,6 +181,15 @@ export class PlayedEnvironment<Info extends EpisodeInfo> {
       ? `info.calls ${describeValue(calls)}, but must be a list of texts`
       : undefined;
     if (wrong !== undefined) throw this.#refuse(`is wrong #: ${wrong}`);
+    for (const { name } of this.#options.metrics ?? []) {
+      const value = Reflect.get(info, name);
+      if (typeof value === "boolean" || Number.isFinite(value)) continue;
+      throw this.#refuse(
+        `is wrong #: info.${name} ${
+          describeValue(value)
+        }, but a metric must be a number or true or false`,
+      );
+    }
     return { reward, info };
   }
 }

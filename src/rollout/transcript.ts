@@ -8,19 +8,29 @@ import type { Trajectory } from "./trajectory.ts";
 
 const LABELS = { [OWNER.prompt]: "prompt", [OWNER.policy]: "agent", [OWNER.tool]: "gym" } as const;
 
+/** The text of token ids in an environment's own words; an id beyond them stands as a number. */
+function textOf(ids: Uint32Array, words: readonly string[] | undefined): string {
+  if (words === undefined) return decode(ids);
+  return Array.from(ids, (id) => words[id] ?? `#${id}`).join(" ");
+}
+
 const LABEL_COLUMNS = 10;
 
 /**
  * Writes an episode for people, one line a prompt, call or observation.
  *
- * @param episode Tokens of BugFix's vocabulary.
+ * @param episode The episode.
  * @param title What the episode is called on the first line.
  * @param options.columns Columns of a line (default 80).
+ * @param options.words The text of each token id (default BugFix's vocabulary).
  */
 export function formatTranscript(
   episode: Trajectory<EpisodeInfo>,
   title: string,
-  { columns = 80 }: { readonly columns?: number } = {},
+  { columns = 80, words }: {
+    readonly columns?: number;
+    readonly words?: readonly string[] | undefined;
+  } = {},
 ): string[] {
   const { ids, owners, reward, info } = episode;
   const lines = [`${title}: reward ${reward}, stop ${info.stop}, turns ${info.turns}`];
@@ -29,7 +39,7 @@ export function formatTranscript(
     let end = begin + 1;
     while (end < ids.length && owners[end] === owner) end++;
     const label = Object.hasOwn(LABELS, owner) ? LABELS[owner as keyof typeof LABELS] : "pad";
-    const text = decode(ids.subarray(begin, end));
+    const text = textOf(ids.subarray(begin, end), words);
     const [first = "", ...rest] = wrapText(text, { columns, indent: LABEL_COLUMNS });
     lines.push(`  ${label}`.padEnd(LABEL_COLUMNS) + first.slice(LABEL_COLUMNS), ...rest);
     begin = end;

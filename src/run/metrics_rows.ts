@@ -1,7 +1,7 @@
 /** The rows of a metrics.jsonl that agentrl wrote, held to their type. */
 import { UserError } from "../core/errors.ts";
 import { type JournalRow, rowsOf } from "../files/journal.ts";
-import { EVERY_ROW } from "../producers/agentrl.ts";
+import { missingKey, OWN_METRIC } from "../producers/agentrl.ts";
 import { METRICS } from "../rl/metric_dictionary.ts";
 import type { MetricsRow } from "../rl/metrics.ts";
 
@@ -21,12 +21,12 @@ export function asMetricsRow(row: JournalRow, { source }: { readonly source: str
       }, but must be a whole number of at least 0`,
     );
   }
-  const missing = EVERY_ROW.find((name) => !Object.hasOwn(row, name));
+  const missing = missingKey((name) => Object.hasOwn(row, name));
   if (missing !== undefined) {
     throw new UserError(`Cannot use ${source}: ${missing} is missing in step ${step}`);
   }
   const metrics = Object.entries(row).flatMap(([name, value]) => {
-    if (!Object.hasOwn(METRICS, name)) return [];
+    if (!Object.hasOwn(METRICS, name) && !OWN_METRIC.test(name)) return [];
     if (typeof value === "number" || value === null) return [[name, value ?? NaN] as const];
     throw new UserError(
       `Cannot use ${source}: ${name} is ${

@@ -9,11 +9,15 @@ import { readJson } from "../files/json.ts";
 import { exists } from "../files/paths.ts";
 import { MAX_JSON_BYTES, readText } from "../files/read_file.ts";
 import { bugFixSpec } from "../gym/bugfix.ts";
+import type { EpisodeInfo } from "../gym/environment.ts";
+import type { BugFixInfo } from "../gym/episode_info.ts";
 import { OPERATION_NAMES } from "../gym/calls.ts";
 import { makeTasks } from "../gym/tasks.ts";
 import { WORDS } from "../gym/vocabulary.ts";
 import { ALGORITHMS } from "../rl/algorithms.ts";
 import { episodesPerStep, type TrainConfig } from "../rl/config.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+import type { EnvironmentRecord } from "./environment_record.ts";
 import { asMetricsRow } from "./metrics_rows.ts";
 import { hashOfRecord, stepFiles } from "./step_record.ts";
 
@@ -21,7 +25,8 @@ const TASK_NAMES = new Set<string>(makeTasks("train").map(({ name }) => name));
 
 const count = z.int().min(0);
 
-const infoSchema = z.looseObject({
+/** The info of an episode of BugFix. */
+const gymInfoSchema = z.looseObject({
   task: z.string().refine((name) => TASK_NAMES.has(name), "names no task for training"),
   turns: count.min(1),
   malformed: count,
@@ -35,16 +40,28 @@ const infoSchema = z.looseObject({
   calls: z.array(z.string()),
 });
 
+/** The info of an episode in an environment of a user's: what every environment tells, and what it adds. */
+const ownInfoSchema = z.looseObject({
+  task: z.string(),
+  turns: count,
+  malformed: count,
+  stop: z.string().nullable(),
+  calls: z.array(z.string()),
+});
+
 const episodeSchema = z.object({
   step: count,
   episode: count,
   group: count,
-  tokens: z.array(count.max(WORDS.length - 1)).min(2),
+  task: count.optional(),
+  error: z.string().optional(),
+  tokens: z.array(count).min(1),
   owners: z.array(count.min(OWNER.prompt).max(OWNER.tool)),
   // The weights of a run that overflows may give a log-prob that is none; JSON has null for it.
   logps: z.array(z.number().nullable().transform((logp) => logp ?? NaN)),
-  reward: z.number(),
-  info: infoSchema,
+  // An episode that was lost has none.
+  reward: z.number().nullable(),
+  info: z.looseObject({}),
 }).refine(
   ({ tokens, owners, logps }) => owners.length === tokens.length && logps.length === tokens.length,
   "must hold as many owners and logps as tokens",
@@ -52,9 +69,26 @@ const episodeSchema = z.object({
 
 type Episodes = NonNullable<RecordedStep["episodes"]>;
 
-/** The longest episode that the trainer of a run has room for. */
-function maxEpisodeTokens({ maxTurns }: TrainConfig): number {
-  return bugFixSpec(TASK_NAMES.size, maxTurns).maxEpisodeTokens;
+/** What a row must hold in the environment of its run. */
+interface EpisodeBounds {
+  readonly wordCount: number;
+  readonly maxTokens: number;
+  /** Tasks for training; undefined in the gym, whose tasks are known by their names. */
+  readonly taskCount: number | undefined;
+}
+
+function boundsOf({ config: { maxTurns }, environment }: RecordOptions): EpisodeBounds {
+  return environment === undefined
+    ? {
+      wordCount: WORDS.length,
+      maxTokens: bugFixSpec(TASK_NAMES.size, maxTurns).maxEpisodeTokens,
+      taskCount: undefined,
+    }
+    : {
+      wordCount: environment.words.length,
+      maxTokens: environment.spec.maxEpisodeTokens,
+      taskCount: environment.tasks.train,
+    };
 }
 
 /** The group of an episode, as the trainer draws tasks. */
@@ -62,10 +96,61 @@ function groupOf(episode: number, { algorithm, groupSize }: TrainConfig): number
   return ALGORITHMS[algorithm].grouped ? Math.floor(episode / groupSize) : episode;
 }
 
-function readEpisodes(path: string, { step, config }: RecordOptions): Episodes {
+type EpisodeRow = z.infer<typeof episodeSchema>;
+
+/** Holds a row to what its environment allows. */
+function requireWithin(
+  row: EpisodeRow,
+  { wordCount, maxTokens, taskCount }: EpisodeBounds,
+  source: string,
+): void {
+  const { tokens, task, error, reward } = row;
+  const bad = tokens.findIndex((id) => id >= wordCount);
+  const problem = tokens.length > maxTokens
+    ? `it has ${tokens.length} tokens, but an episode of this run has at most ${maxTokens}`
+    : bad >= 0
+    ? `tokens.${bad} is ${tokens[bad]}, but must be at most ${wordCount - 1}`
+    : taskCount !== undefined && !(task !== undefined && task < taskCount)
+    ? `task is ${task ?? "missing"}, but must be one of ${taskCount} for training`
+    : taskCount === undefined && (error !== undefined || task !== undefined)
+    ? "it is of an environment, but this run trains in the gym that ships"
+    : error === undefined && reward === null
+    ? "reward is null, but only a lost episode has none"
+    : undefined;
+  if (problem !== undefined) throw new UserError(`Cannot use ${source}: ${problem}`);
+}
+
+/** An episode as the trainer had it. */
+function trajectoryOf(row: EpisodeRow, { taskCount }: EpisodeBounds, source: string): Trajectory {
+  const { tokens, owners, logps, reward, task, error } = row;
+  const info = { source: `${source}: info` };
+  return {
+    ids: Uint32Array.from(tokens),
+    owners: Uint8Array.from(owners),
+    logps: Float32Array.from(logps),
+    reward: reward ?? NaN,
+    info: taskCount === undefined
+      ? gymInfo(row.info, info)
+      : requireSchema(row.info, ownInfoSchema, info) as EpisodeInfo,
+    ...(task !== undefined && { task }),
+    ...(error !== undefined && { error }),
+  };
+}
+
+function gymInfo(value: unknown, options: { readonly source: string }): BugFixInfo {
+  const { hidden_pass: hiddenPass, public_pass: publicPass, ...rest } = requireSchema(
+    value,
+    gymInfoSchema,
+    options,
+  );
+  return { ...rest, hiddenPass, publicPass };
+}
+
+function readEpisodes(path: string, options: RecordOptions): Episodes {
+  const { step, config } = options;
   const expected = episodesPerStep(config);
-  const maxTokens = maxEpisodeTokens(config);
-  const rows: z.infer<typeof episodeSchema>[] = [];
+  const bounds = boundsOf(options);
+  const rows: (EpisodeRow & { readonly trajectory: Trajectory })[] = [];
   for (const row of rowsOf(path)) {
     const index = rows.length;
     const source = `${path}, row ${index + 1}`;
@@ -79,12 +164,8 @@ function readEpisodes(path: string, { step, config }: RecordOptions): Episodes {
         }, but in this run must be of ${expectedPlace.join(", ")}`,
       );
     }
-    if (episode.tokens.length > maxTokens) {
-      throw new UserError(
-        `Cannot use ${source}: it has ${episode.tokens.length} tokens, but an episode of this run has at most ${maxTokens}`,
-      );
-    }
-    rows.push(episode);
+    requireWithin(episode, bounds, source);
+    rows.push({ ...episode, trajectory: trajectoryOf(episode, bounds, source) });
   }
   if (rows.length !== expected) {
     throw new UserError(
@@ -93,16 +174,7 @@ function readEpisodes(path: string, { step, config }: RecordOptions): Episodes {
   }
   return {
     groupId_B: rows.map(({ group }) => group),
-    trajectories: rows.map(({ tokens, owners, logps, reward, info }) => {
-      const { hidden_pass: hiddenPass, public_pass: publicPass, ...rest } = info;
-      return {
-        ids: Uint32Array.from(tokens),
-        owners: Uint8Array.from(owners),
-        logps: Float32Array.from(logps),
-        reward,
-        info: { ...rest, hiddenPass, publicPass },
-      };
-    }),
+    trajectories: rows.map(({ trajectory }) => trajectory),
   };
 }
 
@@ -117,6 +189,8 @@ interface RecordOptions {
   readonly step: number;
   /** The run's. */
   readonly config: TrainConfig;
+  /** The run's; undefined: the gym that ships. */
+  readonly environment?: EnvironmentRecord | undefined;
 }
 
 /** A record that was read. */

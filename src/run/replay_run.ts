@@ -17,6 +17,8 @@ import type { Checkpoint } from "./checkpoint.ts";
 import { rowsOf } from "../files/journal.ts";
 import { checkpointPath, checkpointSteps, runPaths } from "./run_directory.ts";
 import { readSettings, type RunSettings, setupOf } from "./run_settings.ts";
+import type { EpisodeSource } from "../rollout/episode_source.ts";
+import { requireSameEnvironment } from "./environment_record.ts";
 import { readStepRecord } from "./recorded_step.ts";
 import {
   readBaseAgent,
@@ -49,8 +51,8 @@ interface Start {
 }
 
 /** What is known of the step, and the nearest state before it. */
-function findStart(path: string, step: number, { config }: RunSettings): Start {
-  const record = readStepRecord(path, { step, config });
+function findStart(path: string, step: number, { config, environment }: RunSettings): Start {
+  const record = readStepRecord(path, { step, config, environment });
   if (record) {
     const { statePath, isVerified, ...recorded } = record;
     return { recorded, path: statePath, step, isVerified };
@@ -122,6 +124,7 @@ async function withTrainer<T>(
  * @param options.path The run's folder.
  * @param options.step The step. Where it was not recorded, the steps since the nearest checkpoint are redone as well.
  * @param options.replacement A stage that a second replay changes.
+ * @param options.source The environment of the run; undefined: the gym that ships.
  * @returns The recorded row and the replays.
  * @throws {UserError} When the run lacks the step or a file, or a file cannot be read.
  * @throws {DeviceLostError} When the device is gone.
@@ -132,11 +135,16 @@ export async function replayRun(
     readonly path: string;
     readonly step: number;
     readonly replacement?: StageReplacement | undefined;
+    readonly source?: EpisodeSource | undefined;
   },
 ): Promise<ReplayedStep> {
-  const { path, step, replacement } = options;
+  const { path, step, replacement, source } = options;
   const settings = readSettings(runPaths(path).config);
-  const own = setupOf(commands, settings);
+  requireSameEnvironment(settings.environment, {
+    given: source,
+    attempt: `Cannot replay step ${step} of ${path}`,
+  });
+  const own = setupOf(commands, settings, source);
   const replaced = replacement && replaceStage(own.stages, replacement);
   const weightsKept = Math.max(own.stages.weightsKept ?? 0, replaced?.weightsKept ?? 0);
   const start = findState(path, { step, settings, weightsKept });

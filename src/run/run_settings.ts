@@ -2,6 +2,7 @@
 import { z } from "zod";
 import denoConfig from "../../deno.json" with { type: "json" };
 import { UserError } from "../core/errors.ts";
+import { sentence, setting } from "../core/mention.ts";
 import { requireSchema } from "../core/schema.ts";
 import type { Commands } from "../gpu/commands.ts";
 import { FAULT_NAMES, type FaultName, faultyStages } from "../faults/faults.ts";
@@ -9,12 +10,14 @@ import { BASE_AGENTS, type BaseAgentName, RL_BASE_SEED } from "../rl/base_agent.
 import { type TrainingSetup, trainingSetup } from "../rl/setup.ts";
 import { HEALTHY_STAGES } from "../rl/stages.ts";
 import { type ConfigSources, parseConfig, resolveConfig, type TrainConfig } from "../rl/config.ts";
+import type { EpisodeSource } from "../rollout/episode_source.ts";
+import { type EnvironmentRecord, readEnvironmentRecord } from "./environment_record.ts";
 import { checkpointSteps } from "./run_directory.ts";
 import { readJson, writeJson } from "../files/json.ts";
 
 /** The agent that a run starts from: one that is cloned for it, or the weights in a file. */
 export type BaseSource =
-  | { readonly kind: BaseAgentName; readonly seed: number }
+  | { readonly kind: BaseAgentName | "cloned"; readonly seed: number }
   | { readonly file: string };
 
 /** One start of a run: the first, or one that went on. */
@@ -33,6 +36,8 @@ export interface RunSettings {
   readonly base: BaseSource;
   /** The fault that its trainer has on purpose; null: none. */
   readonly bug: FaultName | null;
+  /** The environment of a user's that it trains in; left out: the gym that ships. */
+  readonly environment?: EnvironmentRecord;
   /** SHA-256 of the base agent's weights; null until it is made. */
   readonly baseHash: string | null;
   /** The adapter that computes the run; null until it is known. */
@@ -41,14 +46,14 @@ export interface RunSettings {
   readonly starts: readonly RunStart[];
 }
 
-const BASE_KIND = /^(plain|rl|untrained)(?::(\d{1,9}))?$/;
+const BASE_KIND = /^(plain|rl|untrained|cloned)(?::(\d{1,9}))?$/;
 
 /** True of a kind of base agent, with a seed or without: `rl`, `rl:3`. */
 export function isBaseKind(text: string): boolean {
   return BASE_KIND.test(text);
 }
 
-const BASE_NAMES = Object.keys(BASE_AGENTS) as BaseAgentName[];
+const BASE_NAMES = [...Object.keys(BASE_AGENTS) as BaseAgentName[], "cloned"] as const;
 
 /** Keys as they are in the file. The configuration is checked by its own schema. */
 const settingsSchema = z.object({
@@ -58,6 +63,7 @@ const settingsSchema = z.object({
     z.strictObject({ file: z.string().min(1) }),
   ]),
   bug: z.enum(FAULT_NAMES).nullable().default(null),
+  environment: z.record(z.string(), z.unknown()).optional(),
   base_hash: z.string().nullable(),
   adapter: z.string().nullable(),
   // Runs of earlier versions have none.
@@ -66,21 +72,62 @@ const settingsSchema = z.object({
   ).default([]),
 });
 
+/** An environment as its agents are chosen. */
+export interface UsedEnvironment {
+  readonly name: string;
+  /** Whether an agent can be cloned from it. */
+  readonly hasDemonstrations: boolean;
+}
+
+/** Agents of the gym speak its words and no others; only environments have agents that are cloned from themselves. */
+function requireKind(kind: string, environment: UsedEnvironment | undefined): void {
+  if (environment === undefined) {
+    if (kind !== "cloned") return;
+    throw new UserError(
+      sentence`${setting("base", kind)} is an agent of an environment of your own, which ${
+        setting("env")
+      } names; agents of the gym are plain, rl and untrained`,
+    );
+  }
+  const { name, hasDemonstrations } = environment;
+  if (kind === "cloned" && !hasDemonstrations) {
+    throw new UserError(
+      sentence`${
+        setting("base", kind)
+      } needs demonstrations, and the environment ${name} has none; start from ${
+        setting("base", "untrained")
+      }`,
+    );
+  }
+  if (kind === "cloned" || kind === "untrained") return;
+  throw new UserError(
+    sentence`${
+      setting("base", kind)
+    } is an agent of the gym; in the environment ${name} an agent is cloned, untrained, or a file`,
+  );
+}
+
 /**
  * The agent that a run starts from.
  *
  * @param text A kind (`plain`), a kind and its seed (`rl:3`), or a file; undefined: the kind that suits the preset.
- * @param config The run's preset decides the kind, and its seed is a plain agent's.
+ * @param config The run's preset or environment decides the kind, and its seed is that of other agents than `rl`.
  * @returns Where the weights come from.
+ * @throws {UserError} When the kind is one of the gym's and there is an environment, or the other way round.
  */
 export function baseSource(
   text: string | undefined,
-  config: Pick<TrainConfig, "preset" | "seed">,
+  config: Pick<TrainConfig, "preset" | "seed"> & { readonly environment?: UsedEnvironment },
 ): BaseSource {
-  const [, kind, seed] = BASE_KIND.exec(
-    text ?? (config.preset === "rl" ? "rl" : "plain"),
-  ) ?? [];
+  const { preset, environment } = config;
+  const suited = environment === undefined
+    ? preset === "rl" ? "rl" : "plain"
+    : environment.hasDemonstrations
+    ? "cloned"
+    : "untrained";
+  const [, kind, seed] = BASE_KIND.exec(text ?? suited) ?? [];
   if (kind === undefined) return { file: text ?? "" };
+  requireKind(kind, environment);
   const ownSeed = kind === "rl" ? RL_BASE_SEED : config.seed;
   return { kind: kind as BaseAgentName, seed: seed === undefined ? ownSeed : Number(seed) };
 }
@@ -90,13 +137,15 @@ export function baseName(base: BaseSource): string {
   return "file" in base ? base.file : `${base.kind}:${base.seed}`;
 }
 
-/** What a run trains with. */
+/** What a run trains with. @param source Where its episodes come from (default the gym that ships). */
 export function setupOf(
   commands: Commands,
   { config, bug }: Pick<RunSettings, "config" | "bug">,
+  source?: EpisodeSource,
 ): TrainingSetup {
   return trainingSetup(commands, {
     config,
+    source,
     stages: bug === null ? HEALTHY_STAGES : faultyStages(bug),
   });
 }
@@ -109,12 +158,13 @@ export function setupOf(
  * @throws {UserError} When it cannot be written.
  */
 export function writeSettings(path: string, settings: RunSettings): void {
-  const { config, base, bug, baseHash, adapter, starts } = settings;
+  const { config, base, bug, environment, baseHash, adapter, starts } = settings;
   writeJson(path, {
     versions: { agentrl: denoConfig.version, deno: Deno.version.deno },
     adapter,
     base,
     bug,
+    ...(environment && { environment }),
     base_hash: baseHash,
     starts,
     config,
@@ -129,12 +179,18 @@ export function writeSettings(path: string, settings: RunSettings): void {
  * @throws {UserError} When it cannot be read, or holds something else.
  */
 export function readSettings(path: string): RunSettings {
-  const { config, base_hash: baseHash, ...rest } = requireSchema(
+  const { config, environment: recorded, base_hash: baseHash, ...rest } = requireSchema(
     readJson(path),
     settingsSchema,
     { source: path },
   );
-  return { ...rest, config: parseConfig(config, path), baseHash };
+  const environment = recorded && readEnvironmentRecord(recorded, { source: path });
+  return {
+    ...rest,
+    config: parseConfig(config, { source: path, environment }),
+    ...(environment && { environment }),
+    baseHash,
+  };
 }
 
 /**
@@ -157,7 +213,8 @@ export function resumeSettings(
   },
 ): RunSettings {
   const { sources, base, bug, path } = asked;
-  const config = resolveConfig({ ...sources, stored: stored.config });
+  const { environment } = stored;
+  const config = resolveConfig({ ...sources, stored: stored.config, environment });
   const other = (Object.keys(config) as (keyof TrainConfig)[]).find((key) =>
     key !== "steps" && JSON.stringify(config[key]) !== JSON.stringify(stored.config[key])
   );
@@ -176,7 +233,10 @@ export function resumeSettings(
     );
   }
   const ownBase = baseName(stored.base);
-  if (base !== undefined && baseName(baseSource(base, config)) !== ownBase) {
+  const used = environment && {
+    environment: { name: environment.name, hasDemonstrations: ownBase.startsWith("cloned") },
+  };
+  if (base !== undefined && baseName(baseSource(base, { ...config, ...used })) !== ownBase) {
     throw new UserError(
       `Cannot resume ${path}: it began with the base agent ${ownBase}, but ${base} is asked for; leave it out`,
     );

@@ -6,7 +6,7 @@ import type { CheckResult } from "../diagnose/invariant.ts";
 import { violated } from "../diagnose/invariants.ts";
 import { type MetricsRow, metricsRow } from "../rl/metrics.ts";
 import { runChecks } from "../faults/trainer_checks.ts";
-import { evaluateStep } from "../rl/train_logged.ts";
+import { evaluateStep, isEvaluated } from "../rl/train_logged.ts";
 import type { Commands } from "../gpu/commands.ts";
 import { compileGym } from "../gym/compiled.ts";
 import { openGym } from "../gym/gym.ts";
@@ -19,19 +19,25 @@ import {
 } from "../model/parameters.ts";
 import { ALGORITHMS } from "../rl/algorithms.ts";
 import { BASE_AGENTS, makeBaseAgent } from "../rl/base_agent.ts";
+import {
+  environmentModel,
+  makeEnvironmentAgent,
+  type OpenedEnvironment,
+} from "../rl/environment_agent.ts";
 import type { TrainingSetup } from "../rl/setup.ts";
 import { type StepReport, Trainer } from "../rl/trainer.ts";
 import { readAgent } from "./agent_file.ts";
-import { type Checkpoint, readCheckpoint } from "./checkpoint.ts";
+import { type Checkpoint, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import { writeChecks } from "./checks_file.ts";
 import { episodeRows } from "./episode_rows.ts";
+import { requireSameEnvironment } from "./environment_record.ts";
 import { asMetricsRow } from "./metrics_rows.ts";
 import { cutJournal, Journal, lastRow } from "../files/journal.ts";
 import { cutLaterChecks, LaterChecks } from "./later_checks.ts";
 import { requireFiniteStep } from "./non_finite.ts";
 import { findResumePoint, type ResumePoint } from "./resume_point.ts";
 import { checkpointPath, type RunDirectory } from "./run_directory.ts";
-import { type RunSettings, setupOf, writeSettings } from "./run_settings.ts";
+import { baseName, type RunSettings, setupOf, writeSettings } from "./run_settings.ts";
 import { StepRecorder } from "./step_record.ts";
 import type { RowLog } from "./tensorboard_log.ts";
 import { TimingLog } from "./timing_log.ts";
@@ -41,6 +47,7 @@ import {
   readTrainerState,
   restoreTrainer,
   saveTrainer,
+  snapshotTrainer,
 } from "./trainer_file.ts";
 
 /** What a run is made of. */
@@ -49,6 +56,8 @@ export interface TrainingOptions {
   /** The run's folder; where it holds a checkpoint, the run goes on from the latest. */
   readonly directory: RunDirectory;
   readonly settings: RunSettings;
+  /** The environment that the settings record; left out: the gym that ships. */
+  readonly environment?: OpenedEnvironment | undefined;
   /** True: violated invariants are written down, and the run begins all the same. */
   readonly ignoreChecks?: boolean;
   /** Take the rows of the metrics, beside the journal and as safely. */
@@ -86,9 +95,13 @@ const BASELINE_DRAW = 2 ** 32 - 1;
 /** The agent that a run starts from. */
 async function makeBase(
   { commands }: TrainingSetup,
-  { settings: { base }, onCloned }: TrainingOptions,
+  options: TrainingOptions,
 ): Promise<Pick<Checkpoint, "config" | "weights_W">> {
-  if ("file" in base) return readAgent(base.file);
+  const { settings: { base }, environment, onCloned } = options;
+  if ("file" in base) return readAgent(base.file, environment?.source);
+  if (environment !== undefined || base.kind === "cloned") {
+    return await makeOwnBase(commands, options);
+  }
   const weights_W = await makeBaseAgent(commands, {
     kind: base.kind,
     gym: compileGym(openGym(), BASE_AGENTS[base.kind].preset),
@@ -96,6 +109,26 @@ async function makeBase(
     ...(onCloned && { onProgress: onCloned }),
   });
   return { config: TINY_AGENT, weights_W };
+}
+
+/** The agent that a run in an environment starts from. */
+async function makeOwnBase(
+  commands: Commands,
+  { environment, settings: { base }, onCloned }: TrainingOptions,
+): Promise<Pick<Checkpoint, "config" | "weights_W">> {
+  if (
+    environment === undefined || "file" in base || base.kind === "plain" || base.kind === "rl"
+  ) {
+    throw new UserError(`Cannot start from the agent ${baseName(base)} in this environment`);
+  }
+  const { kind, seed } = base;
+  const weights_W = await makeEnvironmentAgent(commands, {
+    environment,
+    kind,
+    seed,
+    ...(onCloned && { onProgress: onCloned }),
+  });
+  return { config: environmentModel(environment.definition), weights_W };
 }
 
 /** Writes the verdicts of the invariants, and lets no run begin that violates one. */
@@ -188,6 +221,38 @@ function isDue(count: number, every: number): boolean {
 /** The system's clock, in parts of a millisecond. */
 const systemMs = () => performance.timeOrigin + performance.now();
 
+/**
+ * Makes a step and evaluates it. Where its environment fails, the run is saved as it was before the step: the journals have
+ * the rows of all steps before it.
+ */
+async function stepOrSave(
+  trainer: Trainer,
+  { environment, directory, nowMs = systemMs, sync }: TrainingOptions & {
+    /** Brings the journals to the disk. */
+    readonly sync: () => void;
+  },
+): Promise<{
+  readonly report: StepReport;
+  readonly endMs: number;
+  readonly evaluation: Awaited<ReturnType<typeof evaluateStep>>;
+}> {
+  const { config, state: { step } } = trainer;
+  const mayFailLater = environment !== undefined && isEvaluated(step, config);
+  const before = mayFailLater ? await snapshotTrainer(trainer) : undefined;
+  try {
+    const report = await trainer.step();
+    const endMs = nowMs();
+    return { report, endMs, evaluation: await evaluateStep(trainer, step) };
+  } catch (error) {
+    if (environment !== undefined && error instanceof UserError) {
+      const saved = before ?? await snapshotTrainer(trainer);
+      sync();
+      if (saved.step === step) writeCheckpoint(checkpointPath(directory.path, step), saved);
+    }
+    throw error;
+  }
+}
+
 /** Steps until the end, or until a stop is asked for. */
 async function trainSteps(start: Start, options: TrainingOptions): Promise<void> {
   const { trainer, reference_W, resumedFrom } = start;
@@ -197,6 +262,7 @@ async function trainSteps(start: Start, options: TrainingOptions): Promise<void>
   using metrics = new Journal(directory.metrics);
   using episodes = new Journal(directory.episodes);
   using timing = new TimingLog(directory.timing, { step: trainer.state.step, lr });
+  const sync = () => [metrics, episodes, timing, ...rowLogs].forEach((log) => log.sync());
   const recorder = new StepRecorder(directory, trainer.config);
   const { checkEvery: every } = trainer.config;
   const later = new LaterChecks(directory.laterChecks, {
@@ -210,9 +276,7 @@ async function trainSteps(start: Start, options: TrainingOptions): Promise<void>
     const before = await recorder.before(trainer);
     const checked = await later.before(trainer);
     const startMs = nowMs();
-    const report = await trainer.step();
-    const endMs = nowMs();
-    const evaluation = await evaluateStep(trainer, report.step);
+    const { report, endMs, evaluation } = await stepOrSave(trainer, { ...options, nowMs, sync });
     const row = metricsRow(report, { evaluation, rules: trainer.setup.source });
     metrics.append({ ...row });
     timing.append(report, { startMs, endMs });
@@ -228,10 +292,7 @@ async function trainSteps(start: Start, options: TrainingOptions): Promise<void>
     const { step: done } = trainer.state;
     isOver = done >= steps || isStopRequested?.() === true || refusal !== undefined;
     if (isOver || isDue(done, checkpointEvery)) {
-      metrics.sync();
-      episodes.sync();
-      timing.sync();
-      rowLogs.forEach((log) => log.sync());
+      sync();
       await saveTrainer(trainer, checkpointPath(directory.path, trainer.state.step));
     }
     onStep?.(row, report);
@@ -251,7 +312,12 @@ async function trainSteps(start: Start, options: TrainingOptions): Promise<void>
  */
 export async function runTraining(options: TrainingOptions): Promise<TrainingResult> {
   const { commands, directory, onStart } = options;
-  const setup = setupOf(commands, options.settings);
+  const source = options.environment?.source;
+  requireSameEnvironment(options.settings.environment, {
+    given: source,
+    attempt: `Cannot train in ${directory.path}`,
+  });
+  const setup = setupOf(commands, options.settings, source);
   const point = findResumePoint(directory, setup.config);
   const start = point === undefined
     ? await beginTrainer(setup, options)

@@ -17,6 +17,9 @@ const TRIED_BASES: KnownBases = new Map(
   DEBUG_BASE.tried.map(({ seed, weightsHash }) => [weightsHash, `rl:${seed}`]),
 );
 
+/** Keys that say nothing of a run in an environment of a user's. */
+const GYM_KEYS: readonly string[] = ["preset", "reward", "maxTurns"];
+
 type Fields = Readonly<Record<string, unknown>>;
 
 function fieldsOf(value: unknown): Fields {
@@ -51,11 +54,14 @@ export function factsOf(
   const config = fieldsOf(fields.config);
   const { algorithm, epochs, minibatches } = config;
   const base = baseOf(fields, known);
+  const { name: environment } = fieldsOf(fields.environment);
+  const isOwn = typeof environment === "string";
   const told = Object.entries(config).filter((entry): entry is [string, ToldValue] =>
-    ["number", "string"].includes(typeof entry[1])
+    ["number", "string"].includes(typeof entry[1]) && !(isOwn && GYM_KEYS.includes(entry[0]))
   );
   const settings: Record<string, ToldValue> = {
     ...Object.fromEntries(told),
+    ...(isOwn && { environment }),
     ...(base !== undefined && { base }),
     ...(typeof epochs === "number" && typeof minibatches === "number" && {
       stepsPerUpdate: epochs * minibatches,

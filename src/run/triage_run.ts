@@ -8,7 +8,7 @@ import type { RunMetrics } from "../diagnose/metric_series.ts";
 import type { TriageKnowledge } from "../diagnose/triage/knowledge.ts";
 import { triage, type TriageInput, type TriageReport } from "../diagnose/triage/triage.ts";
 import { triageMetrics } from "../faults/run_metrics.ts";
-import { tinyAgentKnowledge } from "../faults/tiny_agent_knowledge.ts";
+import { environmentKnowledge, tinyAgentKnowledge } from "../faults/tiny_agent_knowledge.ts";
 import { rowsOf } from "../files/journal.ts";
 import { exists, isFolder } from "../files/paths.ts";
 import { readChecks } from "./checks_file.ts";
@@ -61,14 +61,17 @@ export function triageInput(
  * Triages a run.
  *
  * @param run Its folder, or its metrics.jsonl.
- * @param knowledge What is known (default: of the tiny agent, with the healthy runs that ship).
+ * @param knowledge What is known (default: of the tiny agent, with the healthy runs that ship where it trains in the gym that ships).
  * @throws {UserError} When a file cannot be read, or holds no metrics that a rule reads.
  */
 export function triageRun(
   run: string,
-  knowledge: TriageKnowledge = tinyAgentKnowledge(),
+  knowledge?: TriageKnowledge,
 ): RunTriage {
   const input = triageInput(run);
+  knowledge ??= input.settings?.environment === undefined
+    ? tinyAgentKnowledge()
+    : environmentKnowledge();
   const report = triage(input, knowledge);
   return { metrics: input.metrics, report, findings: triageFindings(report, input) };
 }

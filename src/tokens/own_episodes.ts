@@ -67,6 +67,9 @@ export const OWN_EPISODES: TokenReader = {
     return keys?.has("tokens") && keys.has("owners") ? 1 : 0;
   },
   async *read(input, notes) {
-    for await (const row of jsonRows(input, notes)) yield sequenceOf(row);
+    for await (const row of jsonRows(input, notes)) {
+      // An episode that was lost is no part of a batch.
+      if (row.get("error").isAbsent) yield sequenceOf(row);
+    }
   },
 };

@@ -93,8 +93,8 @@ Deno.test("each recipe of docs/extending.md can be worked in, type-checks, and w
       weights: [eighth, eighth, eighth, eighth, quarter, quarter, 0, 0],
     });
     assertEquals(await shown("environment"), {
-      prompt: 2,
-      observations: [3, 3],
+      prompt: [0],
+      observations: [[5], [3]],
       done: true,
       reward: 1,
       stop: "opened",

@@ -1,4 +1,5 @@
 /** Makes the runs of the library that are missing in a folder, and observes those that are there. */
+import { bugFixGoal } from "../../src/rollout/bugfix_source.ts";
 import type { Commands } from "../../src/gpu/commands.ts";
 import { compileGym } from "../../src/gym/compiled.ts";
 import { openGym } from "../../src/gym/gym.ts";
@@ -50,7 +51,7 @@ async function heldOutPassRate(commands: Commands, path: string, preset: "rl" | 
   const { config, weights_W } = readAgent(path);
   const parameters = createParameters(commands, config, weights_W);
   const { trajectories } = await evaluateAgent(commands, parameters, {
-    gym: compileGym(openGym(), preset),
+    source: bugFixGoal(compileGym(openGym(), preset)),
     split: "heldout",
     episodes: EVALUATED_EPISODES,
     seed: 0,

@@ -1,6 +1,6 @@
 /** A recorded step as a run of tests/run/small_run.ts leaves it, made without a device. */
 import { makeTasks } from "../../src/gym/tasks.ts";
-import { EVERY_ROW } from "../../src/producers/agentrl.ts";
+import { EVERY_ROW, GYM_ROW } from "../../src/producers/agentrl.ts";
 import { journalText } from "../../src/files/journal.ts";
 import { openRunDirectory, runPaths } from "../../src/run/run_directory.ts";
 import { writeSettings } from "../../src/run/run_settings.ts";
@@ -11,7 +11,10 @@ import { smallSettings } from "../run/small_run.ts";
 export const STEP = 1;
 
 /** The row of the record. */
-export const ROW = { ...Object.fromEntries(EVERY_ROW.map((name) => [name, 0.5])), step: STEP };
+export const ROW = {
+  ...Object.fromEntries([...EVERY_ROW, ...GYM_ROW].map((name) => [name, 0.5])),
+  step: STEP,
+};
 
 /** The settings of the run. */
 export const SETTINGS = smallSettings(4, ["recordEvery=1", "episodesEvery=0"]);

@@ -1,23 +1,38 @@
 /** Tests of src/rollout/evaluate.ts and of the transcripts of what it plays. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { BUGFIX_RULES, bugFixGoal } from "../../src/rollout/bugfix_source.ts";
 import { evaluateAgent, spreadTasks } from "../../src/rollout/evaluate.ts";
 import { formatTranscript } from "../../src/rollout/transcript.ts";
 import { gpuTest } from "../gpu/gpu_test_device.ts";
 import { compiledGym, goldenAgent } from "./agent.ts";
 
 Deno.test("spreadTasks() deals episodes to the tasks of a split in turn", () => {
-  assertEquals(spreadTasks("train", 21), [...Array(20).keys(), 0]);
-  assertEquals(spreadTasks("heldout", 12), [20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 20, 21]);
+  const { tasks } = BUGFIX_RULES;
+  assertEquals(spreadTasks(tasks, { split: "train", episodes: 21 }), [...Array(20).keys(), 0]);
+  assertEquals(spreadTasks(tasks, { split: "heldout", episodes: 12 }), [
+    20,
+    21,
+    22,
+    23,
+    24,
+    25,
+    26,
+    27,
+    28,
+    29,
+    20,
+    21,
+  ]);
 });
 
 gpuTest(
   "evaluateAgent() finds no gap, and a longer evaluation begins with a shorter one",
   async () => {
     const { commands, parameters } = await goldenAgent();
-    const gym = compiledGym("chapter6");
+    const source = bugFixGoal(compiledGym("chapter6"));
     const evaluate = (episodes: number, seed: number) =>
       evaluateAgent(commands, parameters, {
-        gym,
+        source,
         split: "heldout",
         episodes,
         seed,

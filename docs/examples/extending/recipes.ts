@@ -180,10 +180,10 @@ export const RECIPES = {
   },
   environment: {
     title: "An environment",
-    says: "A class with five members over token ids, in a program of yours: nothing here is " +
-      "changed. Three Doors is [examples/three_doors.ts](examples/three_doors.ts); " +
-      "[library.md](library.md) plays it on the device. The vocabulary is the gym's " +
-      "(`src/gym/vocabulary.ts`).",
+    says: "A module of yours with a definition and a class of five members over token ids: " +
+      "nothing here is changed. Three Doors is " +
+      "[examples/three_doors.ts](examples/three_doors.ts); [environments.md](environments.md) " +
+      "trains it.",
     files: [],
     lines: [],
     shows: "An episode played by hand ([program](examples/extending/shows_environment.ts)).",

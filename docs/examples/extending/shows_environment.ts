@@ -1,15 +1,13 @@
-/** Plays an episode of Three Doors by hand: a peek behind each door, then the one with the key. */
-import { encode } from "agentrl";
+/** Plays an episode of Three Doors by hand: a door while all are locked, the question, then the door that was named. */
 import { ThreeDoors } from "../three_doors.ts";
 
+const [ask, left, middle] = [1, 2, 3];
 const doors = new ThreeDoors();
 const prompt = doors.reset(1);
-const observations = ["min", "guard"].map((door) =>
-  doors.step(encode(`<call> read ${door} </call>`)).observation.length
-);
-const { done } = doors.step(encode("<call> submit guard </call>"));
+const observations = [left, ask].map((word) => doors.step([word]).observation);
+const { done } = doors.step([middle]);
 console.log(JSON.stringify({
-  prompt: prompt.length,
+  prompt,
   observations,
   done,
   reward: doors.reward(),

@@ -5,10 +5,11 @@ import { inWords } from "../../core/mention.ts";
 import { type FindingWords, PLAIN_WORDS, sayFinding } from "../../diagnose/finding.ts";
 import { isOwnRun, MAX_JUDGED_BYTES } from "../../files/own_run.ts";
 import { contentOf, type PathContent } from "../../files/token_source.ts";
-import { infoOf, isFolder, namesIn } from "../../files/paths.ts";
+import { exists, infoOf, isFolder, namesIn } from "../../files/paths.ts";
 import { runPaths } from "../../run/run_directory.ts";
 import { readText } from "../../files/read_file.ts";
 import { readLabRecord } from "../../lab/lab.ts";
+import { readSettings } from "../../run/run_settings.ts";
 import { triageRun } from "../../run/triage_run.ts";
 import { faultsOfLab } from "../faults_data.ts";
 import type { LogData } from "../log_data.ts";
@@ -27,13 +28,19 @@ export interface ContentReading {
   /** Reads and judges another trainer's log; left out: such a log is refused. */
   readonly readLog?: (path: string, options: Pick<PathContent, "opened">) => Promise<LogData>;
   /** Reads and judges a token dump; left out: such a dump is refused, and no tokens are shown of runs of ours. */
-  readonly readDump?: (path: string) => Promise<TokenData>;
+  readonly readDump?: (path: string, words?: readonly string[]) => Promise<TokenData>;
   /** How next steps and settings are said, for example as commands (default: plainly). */
   readonly words?: FindingWords;
 }
 
 /** Steps whose episodes a report shows, over all of its runs: about 40 KB each of the 2 MB that there are. */
 const EPISODE_STEPS = 16;
+
+/** The words of the environment of a run of ours; undefined in the gym that ships. */
+function wordsOf(run: string): readonly string[] | undefined {
+  const { config } = runPaths(run);
+  return exists(config) ? readSettings(config).environment?.words : undefined;
+}
 
 /** A run of ours with what triage says of it. One that triage refuses is shown all the same. */
 async function readJudgedRun(
@@ -47,7 +54,7 @@ async function readJudgedRun(
     ? undefined
     : episodesBytes > MAX_JUDGED_BYTES
     ? { leftOutBytes: episodesBytes }
-    : await readDump(path);
+    : await readDump(path, wordsOf(path));
   const run = { ...readRun(path, { episodeSteps }), ...(tokens && { tokens }) };
   try {
     const { report, findings } = triageRun(path);

@@ -6,7 +6,7 @@ import { type ReadLogOptions, readRunLog } from "../../files/log_source.ts";
 import { interpret } from "../../producers/interpret.ts";
 import type { RunView } from "../../producers/run_view.ts";
 import { type ContentReading, readContent } from "./content.ts";
-import type { TextOf } from "./token_texts.ts";
+import { type TextOf, textsOf } from "./token_texts.ts";
 import { readTokenData } from "./tokens.ts";
 import { writeReport } from "./write_report.ts";
 
@@ -60,8 +60,14 @@ export async function reportLogs(
     return { name: nameOf(path), view, findings, against };
   };
   const maxBytes = Math.floor(TOKEN_BYTES / paths.length);
-  const readDump = (path: string) =>
-    readTokenData(path, { name: nameOf(path), settings, textOf, words, maxBytes });
+  const readDump = (path: string, vocabulary?: readonly string[]) =>
+    readTokenData(path, {
+      name: nameOf(path),
+      settings,
+      textOf: textOf ?? (vocabulary && textsOf(vocabulary)),
+      words,
+      maxBytes,
+    });
   const content = await readContent(paths, { readLog, readDump, ...(words && { words }) });
   return await writeReport(out, content, { words: words?.mention });
 }

@@ -25,7 +25,9 @@ const episodeSchema = z.object({
   owners: z.array(z.int()),
   /** null: a log-prob that was not finite. */
   logps: z.array(z.number().nullable()),
-  reward: z.number(),
+  /** null: a lost episode, which has none. */
+  reward: z.number().nullable(),
+  error: z.string().optional(),
   info: z.record(z.string(), z.unknown()).optional(),
 }).refine(
   ({ tokens, owners, logps }) => owners.length === tokens.length && logps.length === tokens.length,
@@ -50,8 +52,10 @@ function readEpisodes(path: string, most: number): EpisodeData[] {
   for (const row of rowsOf(path, options)) {
     if (!shown.has(row.step)) continue;
     // Checked above; a schema costs more than reading the row again.
-    const { logps, info = {}, ...rest } = row as unknown as EpisodeRow;
-    episodes.push({ ...rest, info, logps: logps.map((logp) => logp ?? NaN) });
+    const { logps, reward, error, info = {}, ...rest } = row as unknown as EpisodeRow;
+    // A lost episode is no part of the batch.
+    if (error !== undefined || reward === null) continue;
+    episodes.push({ ...rest, reward, info, logps: logps.map((logp) => logp ?? NaN) });
   }
   return episodes;
 }

@@ -8,7 +8,12 @@ import { WORDS } from "../../gym/vocabulary.ts";
 export type TextOf = (id: number) => string | undefined;
 
 /** Our own vocabulary: its words stand apart, as they do in transcripts. */
-export const OWN_TEXTS: TextOf = (id) => id < WORDS.length ? `${WORDS[id]} ` : undefined;
+export const OWN_TEXTS: TextOf = textsOf(WORDS);
+
+/** The texts of a vocabulary whose words stand apart. */
+export function textsOf(words: readonly string[]): TextOf {
+  return (id) => id < words.length ? `${words[id]} ` : undefined;
+}
 
 /** No token has a text. */
 export const NO_TEXTS: TextOf = () => undefined;

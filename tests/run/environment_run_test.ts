@@ -1,0 +1,198 @@
+/** Runs in environments of users': Three Doors learns, goes on bit for bit, survives failures, and loses no episode in silence. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import threeDoors, { ThreeDoors } from "../../docs/examples/three_doors.ts";
+import { UserError } from "../../src/core/errors.ts";
+import { mean } from "../../src/core/statistics.ts";
+import { readJournal } from "../../src/files/journal.ts";
+import { Commands } from "../../src/gpu/commands.ts";
+import { EpisodeLostError } from "../../src/gym/environment.ts";
+import type { EnvironmentDefinition } from "../../src/gym/environment_definition.ts";
+import { createParameters, destroyParameters, initialValues } from "../../src/model/parameters.ts";
+import { resolveConfig } from "../../src/rl/config.ts";
+import { environmentModel, openForTraining } from "../../src/rl/environment_agent.ts";
+import { trainingSetup } from "../../src/rl/setup.ts";
+import { Trainer } from "../../src/rl/trainer.ts";
+import { environmentRecord } from "../../src/run/environment_record.ts";
+import { replayRun } from "../../src/run/replay_run.ts";
+import { openRunDirectory, runPaths } from "../../src/run/run_directory.ts";
+import { readSettings, type RunSettings, writeSettings } from "../../src/run/run_settings.ts";
+import { runTraining, type TrainingOptions } from "../../src/run/training_run.ts";
+import { triageRun } from "../../src/run/triage_run.ts";
+import { withFolder } from "../files/with_folder.ts";
+import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
+
+const SETS = ["episodes=32", "checkpointEvery=2", "recordEvery=2", "evalEvery=3"];
+
+/** Trains in an environment, from the beginning or from where the folder stands. */
+async function train(
+  definition: EnvironmentDefinition,
+  options: Partial<TrainingOptions> & {
+    readonly path: string;
+    readonly steps: number;
+    readonly seed?: number;
+    readonly resume?: boolean;
+    readonly sets?: readonly string[];
+  },
+) {
+  const { path, steps, seed = 0, resume = false, sets = SETS, ...rest } = options;
+  const environment = await openForTraining(definition);
+  const { source } = environment;
+  using directory = openRunDirectory(path, { resume });
+  const fresh: RunSettings = {
+    config: resolveConfig({
+      flags: { algorithm: "reinforce", steps, seed },
+      sets,
+      environment: source,
+    }),
+    base: { kind: "untrained", seed },
+    bug: null,
+    environment: environmentRecord(source, { env: "three_doors.ts" }),
+    baseHash: null,
+    adapter: null,
+    starts: [],
+  };
+  const settings = resume ? readSettings(directory.config) : fresh;
+  if (!resume) writeSettings(directory.config, settings);
+  const commands = new Commands(await testGpu());
+  return await runTraining({ commands, directory, settings, environment, ...rest });
+}
+
+/** Three Doors with other environments behind it. */
+function doorsOf(create: () => ThreeDoors): EnvironmentDefinition {
+  return { ...threeDoors, create } as EnvironmentDefinition;
+}
+
+const rowsOf = (path: string) => readJournal(runPaths(path).metrics);
+const episodesOf = (path: string) => readJournal(runPaths(path).episodes);
+
+gpuTest(
+  "Three Doors is learned from below 0.1 to above 0.9 within 60 steps, for three seeds",
+  async () => {
+    const commands = new Commands(await testGpu());
+    const { source } = await openForTraining(threeDoors);
+    const model = environmentModel(threeDoors);
+    for (const seed of [0, 1, 2]) {
+      const config = resolveConfig({
+        flags: { algorithm: "reinforce", seed },
+        sets: ["episodes=48"],
+        environment: source,
+      });
+      const parameters = createParameters(commands, model, initialValues(model, seed));
+      const trainer = new Trainer(trainingSetup(commands, { config, source }), { parameters });
+      const rewards: number[] = [];
+      // A quarter of the steps that it may take.
+      for (let step = 0; step < 15; step++) {
+        rewards.push(mean((await trainer.step()).batch.rewards_B));
+      }
+      assert(rewards[0] < 0.1, `seed ${seed} begins with ${rewards[0]}`);
+      assert(rewards.at(-1)! > 0.9, `seed ${seed} ends with ${rewards.at(-1)}`);
+      trainer.destroy();
+      destroyParameters(parameters);
+    }
+  },
+);
+
+gpuTest(
+  "a run in an environment that is stopped and taken up has the bits of one that is not",
+  () =>
+    withFolder(async (folder) => {
+      const whole = await train(threeDoors, { path: `${folder}/whole`, steps: 5 });
+      const path = `${folder}/stopped`;
+      let steps = 0;
+      await train(threeDoors, { path, steps: 5, isStopRequested: () => ++steps === 3 });
+      assertEquals(rowsOf(path).length, 3);
+      const resumed = await train(threeDoors, { path, steps: 5, resume: true });
+      assertEquals(resumed.weightsHash, whole.weightsHash);
+      assertEquals(rowsOf(path), rowsOf(`${folder}/whole`));
+      assertEquals(episodesOf(path), episodesOf(`${folder}/whole`));
+
+      const { source } = await openForTraining(threeDoors);
+      const commands = new Commands(await testGpu());
+      for (const step of [2, 3]) {
+        const { replay } = await replayRun(commands, { path, step, source });
+        assertEquals(replay.differences, []);
+        assertEquals(replay.isSampledAlike, step === 2 ? true : undefined);
+      }
+      await assertRejects(
+        () => replayRun(commands, { path, step: 2 }),
+        UserError,
+        "it was trained in the environment three_doors; name it with `env` three_doors.ts",
+      );
+      const grown = await openForTraining({ ...threeDoors, words: [...threeDoors.words, "more"] });
+      await assertRejects(
+        () => replayRun(commands, { path, step: 2, source: grown.source }),
+        UserError,
+        "the environment three_doors has changed since: its words are not those",
+      );
+      const { report } = triageRun(path);
+      assertEquals([report.causes, report.evidence], [[], []]);
+    }),
+);
+
+gpuTest(
+  "an environment that fails ends the run with its task and call, and the run goes on from there",
+  () =>
+    withFolder(async (folder) => {
+      const whole = await train(threeDoors, { path: `${folder}/whole`, steps: 4 });
+      let [calls, failsAt] = [0, 0];
+      class Failing extends ThreeDoors {
+        override step(call: readonly number[]) {
+          if (++calls === failsAt) throw new Error("the lock is stuck");
+          return super.step(call);
+        }
+      }
+      const path = `${folder}/failing`;
+      // In step 3: calls are counted while it trains.
+      const failing = train(doorsOf(() => new Failing()), {
+        path,
+        steps: 4,
+        onStep: ({ step }) => failsAt = step === 2 ? calls + 5 : failsAt,
+      });
+      const error = await failing.catch((reason) => reason);
+      assert(error instanceof UserError);
+      const sentence =
+        /^The environment three_doors failed in task [012], call [123]: the lock is stuck$/;
+      assert(sentence.test(error.message), error.message);
+      assertEquals(rowsOf(path).length, 3);
+      const resumed = await train(threeDoors, { path, steps: 4, resume: true });
+      assertEquals(resumed.weightsHash, whole.weightsHash);
+      assertEquals(rowsOf(path), rowsOf(`${folder}/whole`));
+    }),
+);
+
+gpuTest(
+  "a lost episode is marked and left out of the batch, and its step replays",
+  () =>
+    withFolder(async (path) => {
+      let calls = 0;
+      class Losing extends ThreeDoors {
+        override step(call: readonly number[]) {
+          if (++calls % 40 === 0) throw new EpisodeLostError("the process died");
+          return super.step(call);
+        }
+      }
+      const run = `${path}/run`;
+      await train(doorsOf(() => new Losing()), { path: run, steps: 2, ignoreChecks: true });
+      const lost = episodesOf(run).filter(({ error }) => error !== undefined);
+      assert(lost.length > 0);
+      for (const { error, reward } of lost) {
+        assertEquals([error, reward], ["the process died", null]);
+      }
+      assertEquals(
+        episodesOf(run).map(({ episode }) => episode),
+        [
+          ...Array(32).keys(),
+          ...Array(32).keys(),
+        ],
+      );
+      const [first] = rowsOf(run);
+      const ended = episodesOf(run).filter(({ step, error }) => step === 0 && error === undefined);
+      assertEquals(first["env/lost"], 32 - ended.length);
+      const paid = ended.reduce((sum, { reward }) => sum + Number(reward), 0);
+      assertEquals(first.reward, paid / ended.length);
+      const { source } = await openForTraining(threeDoors);
+      const commands = new Commands(await testGpu());
+      const { replay } = await replayRun(commands, { path: run, step: 0, source });
+      assertEquals(replay.differences, []);
+    }),
+);
