@@ -29,7 +29,12 @@ export {
   type TensorFile,
   type TensorRequirement,
 } from "./src/model/safetensors.ts";
-export { type ConfigSources, episodesPerStep, resolveConfig } from "./src/rl/config.ts";
+export {
+  type ConfigSources,
+  type ConfiguredEnvironment,
+  episodesPerStep,
+  resolveConfig,
+} from "./src/rl/config.ts";
 export { ALGORITHM_DEFAULTS, COMMON_DEFAULTS, type TrainConfig } from "./src/rl/config_keys.ts";
 export {
   AGGREGATION_MODES,
@@ -124,6 +129,7 @@ export {
 export {
   type BehaviourMetric,
   type EnvironmentDefinition,
+  type EnvironmentFacts,
   HEALTHY_DIRECTIONS,
   type TaskCounts,
 } from "./src/gym/environment_definition.ts";
