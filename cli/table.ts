@@ -35,7 +35,7 @@ function fittingWidths(
   return widths;
 }
 
-/** A row under its first cell, each other cell behind the name of its column: for terminals that the table does not fit. */
+/** A row under its first cell, each other cell after the name of its column: for terminals that the table does not fit. */
 function stackedRow(
   names: readonly string[],
   [first = "", ...rest]: readonly string[],

@@ -120,7 +120,7 @@ export const command = defineCommand({
       return { document, text: formatTable(rows).join("\n") };
     }
     const report = `${out}/report.html`;
-    // Before the work, not behind minutes of it.
+    // Before the work, not after minutes of it.
     requireReportPlace(report);
     const commands = await openCommands(flags);
     const adapter = adapterName(commands.gpu);

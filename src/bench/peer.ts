@@ -29,7 +29,7 @@ export class Peer {
 
   /**
    * Starts `python3 SCRIPT --serve --threads N` and waits until it is ready.
-   * @throws {UserError} When it cannot be started or says anything else than that it is ready.
+   * @throws {UserError} When it cannot be started or says anything other than that it is ready.
    */
   static async start(script: string, threads: number): Promise<Peer> {
     let process: Deno.ChildProcess;

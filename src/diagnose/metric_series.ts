@@ -93,7 +93,7 @@ export const STATISTICS: Readonly<
   smallest: (series) => entry(series, indexOfLargest(series.values.map((value) => -value))),
   median: ({ steps, values }) => ({ value: median(values), step: at(steps, steps.length - 1) }),
   largest,
-  /** The largest value behind the first step. */
+  /** The largest value after the first step. */
   laterLargest: ({ steps, values }) =>
     values.length < 2 ? undefined : largest({ steps: steps.slice(1), values: values.slice(1) }),
   /** The largest distance from 1: 0 where the metric is exactly 1 all the time. */

@@ -50,7 +50,7 @@ export interface PolicyLossOptions {
 
 /** The loss and its gradient for the two per-token quantities that depend on the weights. */
 export interface PolicyLossResult {
-  /** Value of the loss; no measure of progress. */
+  /** Value of the loss; not a measure of progress. */
   readonly loss: number;
   /** dloss/dlogp of each token. */
   readonly dlogp_N: Float64Array;

@@ -36,7 +36,7 @@ function requireReplaceable(path: string): void {
  *
  * @param path Where the file goes; its folder must exist.
  * @param parts The content, piece by piece; where the iteration throws, nothing changes.
- * @throws {UserError} When the folder is missing or may not be written, the disk is full, or something else than a file is there.
+ * @throws {UserError} When the folder is missing or may not be written, the disk is full, or something other than a file is there.
  */
 export function writeFilePartsAtomic(path: string, parts: Iterable<Uint8Array>): void {
   const temporary = `${path}.${crypto.randomUUID()}.tmp`;

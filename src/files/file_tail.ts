@@ -6,7 +6,7 @@ import { fillFrom, openRegularFile } from "./read_file.ts";
 export interface FileTail {
   /** Whole lines without their line feeds; the first one begins within the bytes that were read. */
   readonly lines: readonly string[];
-  /** What stands behind the last line feed: a line that is being written, or that its writer ends with the file. */
+  /** What follows the last line feed: a line that is being written, or that its writer ends with the file. */
   readonly rest: string;
 }
 

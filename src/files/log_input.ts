@@ -67,7 +67,7 @@ async function* unpack(
   const counted = async function* () {
     for await (const piece of packed) {
       packedBytes += piece.length;
-      // A copy: the decompressor wants a buffer of its own.
+      // A copy: the decompressor needs a buffer of its own.
       yield new Uint8Array(piece);
     }
   };

@@ -110,7 +110,7 @@ export const LINEAR_BACKWARD_WEIGHT: KernelSpec = {
 /** The default of `override LANES` in linear_backward_weight. */
 const WEIGHT_LANES = 8;
 
-/** W [columnCount, width] at `weightOffset` floats in the flat parameters, its bias right behind it. */
+/** W [columnCount, width] at `weightOffset` floats in the flat parameters, its bias right after it. */
 export interface LinearShape {
   readonly width: number;
   readonly columnCount: number;

@@ -81,7 +81,7 @@ export const SEGMENT_ENTRIES = 2048;
 /** Vocabulary entries of one backward tile: [N, 512] is all that is ever stored of [N, V]. It does not decide any bits. */
 export const TILE_ENTRIES = 512;
 
-/** The head: weight [V, D] at `weightOffset` floats in the flat parameters, bias [V] right behind it. */
+/** The head: weight [V, D] at `weightOffset` floats in the flat parameters, bias [V] right after it. */
 export interface HeadShape {
   readonly width: number;
   readonly vocabSize: number;

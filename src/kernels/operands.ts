@@ -63,7 +63,7 @@ export const CHUNK_ROWS = "chunk_rows";
 export const ROW_CHUNKS = 8;
 
 /**
- * Where each chunk of rows starts, with the end behind them: u32 [9], what `chunk_start` of a kernel holds. Of a batch whose
+ * Where each chunk of rows starts, with the ends after them: u32 [9], what `chunk_start` of a kernel holds. Of a batch whose
  * rows are not all scored, chunks are cut at the same rows of the batch, so that rows without a gradient change no bit of
  * the sums over the others.
  * @param rowCount N, rows of the batch.

@@ -73,7 +73,7 @@ export async function rowGradients(
   return { logits_N, embedding_N };
 }
 
-/** What each packed token is: its owner, whether the token behind it is the policy's, and whether its episode passed. */
+/** What each packed token is: its owner, whether the token after it is the policy's, and whether its episode passed. */
 function describeRows({ trajectories }: TrainBatch) {
   return trajectories.flatMap(({ owners, reward }) =>
     Array.from(owners, (owner, t) => ({

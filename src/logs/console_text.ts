@@ -60,7 +60,7 @@ export class OpenDict {
     return this.#text.length > MAX_DICT_LENGTH ? [] : fieldsSoFar(this.#text);
   }
 
-  /** What stands behind the dict on its last line. */
+  /** What follows the dict on its last line. */
   get rest(): string {
     return this.#text.slice(this.#end);
   }

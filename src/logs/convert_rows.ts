@@ -103,7 +103,7 @@ const PIECE_LENGTH = 2 ** 16;
  * Writes a log as JSONL.
  *
  * @param log The log.
- * @returns Pieces of text. Rows of a restart stand behind those that they overrule, as in the file.
+ * @returns Pieces of text. Rows of a restart follow those that they overrule, as in the file.
  * @throws {UserError} When the log has columns or axes that JSONL would mix up.
  */
 export function* jsonlOf(log: RunLog): Generator<string> {

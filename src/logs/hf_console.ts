@@ -15,7 +15,7 @@ const BAR = /^\s*(?:Train(?:ing)?:?\s+)?\d{1,3}%(?:\|[^|]*\|\s*|\s+)(\d+)\/(\d+)
 /** Where a dict begins, or its first key where the brace is lost. */
 const DICT = /\{\s*['"][^'"{}]+['"]\s*:/;
 const FIRST_KEY = /^\s*['"][\w/ .@-]+['"]\s*:\s*/;
-/** Where a text begins within a dict: the rest of a value, and a key behind it. */
+/** Where a text begins within a dict: the rest of a value, and a key after it. */
 const CUT_KEY = /^[^{}]*?,\s*(?=['"][\w/ .@-]+['"]\s*:)/;
 
 class HfParser implements ConsoleParser {
@@ -45,7 +45,7 @@ class HfParser implements ConsoleParser {
     while (rest !== undefined) rest = this.#begin(rest, number);
   }
 
-  /** @returns What stands behind a dict that begins in `text` and ends there. */
+  /** @returns What follows a dict that begins in `text` and ends there. */
   #begin(text: string, line: number): string | undefined {
     this.#seeBar(text);
     const start = DICT.exec(text)?.index ?? this.#withoutBrace(text);

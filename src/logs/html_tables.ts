@@ -21,7 +21,7 @@ function textOfHtml(html: string): string {
     .replace(/&(#?\w+);/g, (entity, name: string) => ENTITIES[name] ?? entity).trim();
 }
 
-/** Rows of cells in a piece of HTML: what stands behind each `<tr` and in it behind each `<th` or `<td`. */
+/** Rows of cells in a piece of HTML: what follows each `<tr` and in it behind each `<th` or `<td`. */
 function rowsOfHtml(html: string): string[][] {
   return html.split(/<tr\b/i).slice(1).map((row) =>
     row.split(/<t[hd]\b/i).slice(1).map((cell) => textOfHtml(`<td${cell.split(/<\/t[hd]>/i)[0]}`))

@@ -10,7 +10,7 @@ export interface LogField {
   readonly written?: string;
 }
 
-/** A dict that was read: its fields, and the index behind its closing brace. */
+/** A dict that was read: its fields, and the index after its closing brace. */
 export interface ParsedDict {
   readonly fields: readonly LogField[];
   readonly end: number;

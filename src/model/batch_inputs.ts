@@ -15,7 +15,7 @@ import type { ModelConfig } from "./config.ts";
 export interface LearnerBatch {
   /** N. */
   readonly rowCount: number;
-  /** (id, position, first row of the episode, row behind its last), [N, 4]. */
+  /** (id, position, first row of the episode, row after its last), [N, 4]. */
   readonly token_N4: Uint32Array<ArrayBuffer>;
   /** The token that follows each row, [N]. */
   readonly target_N: Uint32Array<ArrayBuffer>;

@@ -107,7 +107,7 @@ export function checkConfig(config: ModelConfig): void {
 }
 
 /**
- * Lays out the parameters: token table, blocks, last LayerNorm, head. A bias lies right behind its weight, which the
+ * Lays out the parameters: token table, blocks, last LayerNorm, head. A bias lies right after its weight, which the
  * kernels rely on.
  * @throws {RangeError} When the config is not allowed.
  */

@@ -151,7 +151,7 @@ interface ModelBackward {
   readonly gradients: GradientWorkspace;
 }
 
-/** The scored rows' part of the backward: head, last LayerNorm and the last block behind its attention. */
+/** The scored rows' part of the backward: head, last LayerNorm and the last block after its attention. */
 function scoredBackwardPlan<Size extends BackwardSize>(
   commands: Commands,
   options: ModelBackward & { readonly trunkStart: number; readonly chunkStride: number },

@@ -232,7 +232,7 @@ export interface Producer {
   readonly definitions: readonly MetricDefinition[];
   /** Keys that are known to be its, and measure no canonical metric. */
   readonly alsoLogs: readonly RegExp[];
-  /** True where a value that is not finite is left out of the file: then a key that stops to come is one. */
+  /** True where a value that is not finite is left out of the file: then a key that stops appearing is one. */
   readonly dropsNonFinite?: true;
   /** Settings that follow from what it logs, or from how it is built. */
   readonly implied?: (traits: LogTraits) => LogSettings;

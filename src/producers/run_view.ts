@@ -9,7 +9,7 @@ import type {
   Quantity,
 } from "./definition.ts";
 
-/** Where a setting was learnt: the user's flag outranks the file, and the file what the producer's keys imply. */
+/** Where a setting is known from: the user's flag outranks the file, and the file what the producer's keys imply. */
 export interface KnownSetting<T> {
   readonly value: T;
   readonly from: "flag" | "file" | "implied";

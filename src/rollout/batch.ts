@@ -18,7 +18,7 @@ export interface PackedBatch {
   readonly length_B: Uint32Array;
   /** The first row of each episode. */
   readonly firstRow_B: Uint32Array;
-  /** (id, position, first row of the episode, row behind its last). */
+  /** (id, position, first row of the episode, row after its last). */
   readonly token_N4: Uint32Array<ArrayBuffer>;
   /** The token that follows in the episode; `<pad>` (0) after the last. */
   readonly target_N: Uint32Array<ArrayBuffer>;
@@ -128,7 +128,7 @@ export interface MaskFault {
 
 /**
  * Looks for a cell that a loss mask may not hold. A weight between 0 and 1 would count as 1 in some sums and not in others,
- * and behind an episode the "next token" is one that nobody wrote.
+ * and after an episode the "next token" is one that nobody wrote.
  *
  * @param mask_BC The mask, [B, C].
  * @param shape.length_B Tokens of each episode, without pads.

@@ -22,7 +22,7 @@ export interface BatchFile extends LossGrids {
   readonly columnCount: number;
   /** Token ids in [0, V). */
   readonly ids_BT: Int32Array;
-  /** 0 pad, 1 prompt, 2 policy, 3 tool; pads stand behind the episode only. */
+  /** 0 pad, 1 prompt, 2 policy, 3 tool; pads follow the episode only. */
   readonly owner_BT: Int32Array;
   /** Token ids of each episode, without pads; at least one each. */
   readonly ids_B: readonly Int32Array[];

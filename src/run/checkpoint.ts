@@ -35,7 +35,7 @@ const FORMAT_VERSION = "1";
 /** Where the moments stand beside the weights: before the parameters' names. */
 const MOMENT_PREFIXES = ["adam.first/", "adam.second/"] as const;
 
-/** Weights of N steps before the checkpoint stand behind `earlier.N/`. */
+/** Weights of N steps before the checkpoint follow `earlier.N/`. */
 const earlierPrefix = (stepsBack: number) => `earlier.${stepsBack}/`;
 const EARLIER = /^(earlier\.[1-9]\d*\/)/;
 

@@ -5,7 +5,7 @@ import { cutJournal, Journal, rowsWhileReadable } from "../files/journal.ts";
 import { exists } from "../files/paths.ts";
 import type { StepReport } from "../rl/trainer.ts";
 
-/** Bytes of the rows before a step; what stands behind them is redone. */
+/** Bytes of the rows before a step; what follows them is redone. */
 function bytesBefore(path: string, step: number): number {
   let end = 0;
   if (!exists(path)) return end;

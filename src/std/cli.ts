@@ -39,7 +39,7 @@ function asNumberOrText(text: string): string | number {
 }
 
 /**
- * Parses command line arguments. A value follows its flag (`--steps 8`) or stands behind `=` (`--steps=-8`); a following
+ * Parses command line arguments. A value follows its flag (`--steps 8`) or follows `=` (`--steps=-8`); a following
  * argument that begins with `-` is never a value. After `--` every argument is positional.
  *
  * @param args The arguments, without the program's name.

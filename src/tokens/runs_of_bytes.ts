@@ -1,6 +1,6 @@
 /** Lists of small numbers in which neighbours are mostly equal, such as roles, kept in a few numbers. */
 
-/** The same as a Uint8Array: each value, and the index behind its last token. */
+/** The same as a Uint8Array: each value, and the index after its last token. */
 export interface ByteRuns {
   readonly values: readonly number[];
   readonly ends: readonly number[];

@@ -29,7 +29,7 @@ export const HEALTHY_SHAPES: Readonly<Record<string, HealthyKind>> = {
   "gap at the top of bf16 noise": { shape: { steps: 100, gap: 0.016 } },
   "answers grow as they get better": { shape: { steps: 150, lengthGrowth: 4 } },
   "answers get shorter as they get better": { shape: { steps: 150, lengthGrowth: -0.7 } },
-  "entropy falls as the task is learnt": { shape: { steps: 120, to: 0.95, entropyLeft: 0.06 } },
+  "entropy falls as the task is learned": { shape: { steps: 120, to: 0.95, entropyLeft: 0.06 } },
   "many lone spikes": { shape: { steps: 200, spikes: 0.04 } },
   "a KL penalty": {
     shape: { steps: 100, klCoef: 0.04, schedule: "linear" },

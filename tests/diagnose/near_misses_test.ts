@@ -104,7 +104,7 @@ const NEAR_MISSES: Readonly<Record<string, NearMiss>> = {
     flags: { klCoef: 0 },
     never: ["kl_exactly_zero"],
   },
-  "the entropy falls to a third, and nothing is learnt": {
+  "the entropy falls to a third, and nothing is learned": {
     shape: { from: 0.3, to: 0.3, entropyLeft: 0.35 },
     never: ["entropy_collapse"],
   },

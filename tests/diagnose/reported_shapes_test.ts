@@ -254,7 +254,7 @@ Deno.test("what a log lacks is said with the flag of its own framework", () => {
   ]);
 });
 
-Deno.test("a writer that drops NaN is known by the key that stops to come", () => {
+Deno.test("a writer that drops NaN is known by the key that stops appearing", () => {
   const rows = (goes: number) =>
     Array.from({ length: 60 }, (_, i) => ({
       step: i,

@@ -33,6 +33,19 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
   [/\bknown are\b/, "choose one of"],
   [/\bbound is a mask is\b/, "bound <= 0: a mask is right or wrong"],
   [/\b(?:begin|go on) although\b/, "start even if"],
+  [/\b(?:steps?|updates?|mini-?batch|nats|µs) a (?:batch|step|token|rollout)\b/, "… per …"],
+  [/\b(?:row|object) a (?:step|line|sequence)\b/, "a row per step"],
+  [/\b(?:some|any)thing else than\b/, "something other than"],
+  [/\blearnt\b/, "learned, memorized"],
+  [/\bstops to come\b/, "stops appearing"],
+  [/\bno measure of\b/, "not a measure of"],
+  [/\bpaid (?:alike|differently)\b/, "get the same reward, get different rewards"],
+  [/\bpaid 0\b/, "given a reward of 0"],
+  [/\blenient with\b/, "lenient on"],
+  [/\bin mid-sentence\b/, "mid-sentence"],
+  [/\bstill is the\b/, "is still the"],
+  [/\bstands? behind\b/, "follows"],
+  [/\bwhosever\b/, "whoever … to"],
 ];
 
 /** Text of every file that people read, by path, without the line breaks of paragraphs and comments. */
@@ -81,6 +94,8 @@ Deno.test("phrases that were mended are found, across lines as well, and what re
       "does a step again",
       "keys default stand in src",
       "the bound is a mask is right",
+      "more than one optimizer step a batch",
+      "something else than the advantages",
     ]
   ) assert(found(bad) > 0, bad);
   for (
@@ -90,6 +105,8 @@ Deno.test("phrases that were mended are found, across lines as well, and what re
       "/**\n * Where there\n * is no number\n */",
       "it is not a number",
       "too many; too late",
+      "it steps a trainer",
+      "one row per step",
     ]
   ) assertEquals(found(good), 0, good);
 });

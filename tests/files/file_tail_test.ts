@@ -4,7 +4,7 @@ import { UserError } from "../../src/core/errors.ts";
 import { lastRows, readTail } from "../../src/files/file_tail.ts";
 import { withFolder } from "./with_folder.ts";
 
-Deno.test("readTail() gives whole lines and what stands behind the last line feed", () =>
+Deno.test("readTail() gives whole lines and what follows the last line feed", () =>
   withFolder((folder) => {
     const path = `${folder}/a.jsonl`;
     const tail = (text: string, maxBytes: number) => {

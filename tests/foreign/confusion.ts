@@ -25,7 +25,7 @@ const HEADER = [
   "    deno run -A tests/foreign/confusion.ts runs > docs/triage_of_logs.md",
   "    deno fmt docs/triage_of_logs.md",
   "",
-  "makes these tables again. A number in brackets counts the runs of which it was said. Not everything",
+  "regenerates these tables. A number in brackets counts the runs of which it was said. Not everything",
   "shows in a log: a wrong divisor, groups that were mixed up or a mask that leaves out a token look like",
   "a healthy run there. Such faults need the trainer's invariants (`agentrl check`).",
 ].join("\n");

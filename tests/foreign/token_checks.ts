@@ -45,7 +45,7 @@ const HEADER = [
   "    deno run -A tests/foreign/token_checks.ts 20 > docs/token_checks.md",
   "    deno fmt docs/token_checks.md",
   "",
-  "makes the batches and these tables again; the last two lines alone make the tables.",
+  "regenerates the batches and these tables; the last two lines alone make the tables.",
 ].join("\n");
 
 /** Counts of ids: `id` (3). */
@@ -124,7 +124,7 @@ if (import.meta.main) {
   console.log([
     HEADER,
     `## Broken dumps, ${count} seeds each`,
-    "`hits`: the dumps of which it was said, as violated or suspect; `first`: those in which it stood first. " +
+    "`hits`: the dumps of which it was said, as violated or suspect; `first`: those in which it came first. " +
     "A number in brackets counts dumps with a finding that is said to follow from it, or beside it.",
     markdownTable(columns, broken).join("\n"),
     `## Healthy dumps, ${count} seeds each`,

@@ -20,7 +20,7 @@ Deno.test("console of the Trainer: a cut dict is skipped where rows tell their s
   assertEquals(points(log, "reward"), [[10, 0.25]]);
 });
 
-Deno.test("console of the Trainer: the first dict gives what stands behind the cut", async () => {
+Deno.test("console of the Trainer: the first dict gives what follows the cut", async () => {
   const log = await readText(
     "ngth': 40.5, 'reward': 0.25, 'reward_std': 0.5, 'epoch': 0.2}\n" +
       "{'loss': 0.5, 'reward': 0.375, 'reward_std': 0.25, 'epoch': 0.3}\n",

@@ -23,7 +23,7 @@ for (const [index, [form, text]] of TEXT_FIXTURES.entries()) {
     const reader = LOG_READERS.find((reader) => reader.form === form);
     assert(reader);
     const bytes = new TextEncoder().encode(text);
-    // Rows that are merged later, such as a row's epoch, are known only with the file that ends behind them.
+    // Rows that are merged later, such as a row's epoch, are known only with the file that ends after them.
     const known = factsOf(await readText(text, { reader }));
     for (const line of text.matchAll(/[\r\n]/g)) {
       for (const fact of factsOf(await readText(text.slice(0, line.index + 1), { reader }))) {

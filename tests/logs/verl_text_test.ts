@@ -4,7 +4,7 @@ import { placeOf, seriesOf } from "../../src/logs/run_log.ts";
 import { allPoints, ignoredOf, points, readText } from "./read_text.ts";
 import { VERL_JSONL_TEXT, VERL_NUMPY_TEXT, VERL_TEXT } from "./text_fixtures.ts";
 
-Deno.test("console: steps stand behind prefixes and colours, and may be wrapped", async () => {
+Deno.test("console: steps follow prefixes and colours, and may be wrapped", async () => {
   const log = await readText(VERL_TEXT);
   assertEquals(allPoints(log), {
     "val-core/gsm8k/acc/mean@1": [[0, 0.125]],

@@ -71,7 +71,7 @@ export function noiseOf(values: ArrayLike<number>): number {
   return (typical > 0 ? typical : average) / Math.SQRT2;
 }
 
-/** What is left of the values behind a running median over a fifth of them; the ends, where it lags, are left out. */
+/** What is left of the values after a running median over a fifth of them; the ends, where it lags, are left out. */
 function residuals(values: Float64Array): number[] {
   const half = Math.max(2, Math.floor(values.length / 10));
   return Array.from(
@@ -209,7 +209,7 @@ export interface Shift {
 const LEAST_SIDE = 5;
 
 /**
- * The place at which the level changes most, by the medians of the ten values before and behind it; undefined where the
+ * The place at which the level changes most, by the medians of the ten values before and after it; undefined where the
  * curve is too short. `isSharp`: within five values it goes most of the way, as a trend does not.
  */
 export function shiftOf(curve: Curve): (Shift & { readonly isSharp: boolean }) | undefined {
@@ -236,7 +236,7 @@ export function shiftOf(curve: Curve): (Shift & { readonly isSharp: boolean }) |
   return { step: steps[split], before, after, isSharp };
 }
 
-/** Near a place, the first value that lies beyond the middle between the levels on both sides, as the two behind it do. */
+/** Near a place, the first value that lies beyond the middle between the levels on both sides, as the two after it do. */
 function crossing(values: Float64Array, place: number): number {
   const before = median(values.subarray(Math.max(0, place - 10), place));
   const after = median(values.subarray(place, place + 10));

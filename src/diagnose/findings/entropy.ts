@@ -1,4 +1,4 @@
-/** Rules about the entropy: a collapse before the task is solved, and a policy that dissolves. */
+/** Rules about the entropy: a collapse before the task is solved, and a policy that degenerates. */
 import type { Finding } from "../finding.ts";
 import { type Change, changeOf, type Curve, lastQuarter, middle, say } from "./curve.ts";
 import { about, type Context, outcomeOf, type Rule } from "./rule.ts";

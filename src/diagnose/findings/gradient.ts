@@ -145,14 +145,14 @@ const SPIKE = 8;
 /** What spikes together with a gradient in an update that did harm. */
 const COMPANIONS = ["kl_reference", "kl_old", "entropy", "gap", "loss"] as const;
 
-/** Whether the reward is lastingly lower behind a step: medians of ten rows on both sides. */
+/** Whether the reward is lastingly lower after a step: medians of ten rows on both sides. */
 function harmAt({ reward }: Context, step: number) {
   if (!reward) return undefined;
   const at = reward.steps.findIndex((one) => one >= step);
   const before = reward.values.subarray(Math.max(0, at - 10), at);
   const after = reward.values.subarray(at + 1, at + 11);
   if (at < 5 || before.length < 5 || after.length < 5) return undefined;
-  // The worst of ten rows before is still better than nearly all behind it.
+  // The worst of ten rows before is still better than nearly all after it.
   const isHarm = quantile(after, 0.8) < quantile(before, 0.1) &&
     middle(after) < 0.75 * middle(before);
   return isHarm ? { before: middle(before), after: middle(after) } : undefined;

@@ -23,7 +23,7 @@ interface Broken {
   readonly key: string;
   readonly metric: CanonicalMetric | undefined;
   readonly nan: string | undefined;
-  /** Index into CORE, or behind it; log-probs of unknown keys come before all. */
+  /** Index into CORE, or its length; log-probs of unknown keys come before all. */
   readonly order: number;
   readonly firstStep: number;
   readonly value: number;
@@ -175,7 +175,7 @@ function passing(one: Broken, others: readonly Broken[]): Finding {
 /** Metrics that a trainer writes in every step, so that one of them missing is not an accident of another writer. */
 const OF_EVERY_STEP: readonly CanonicalMetric[] = ["loss", "entropy", "gap", "grad_norm"];
 
-/** A writer that leaves out what is not finite: a key stops to come while the learning rate of the same writer goes on. */
+/** A writer that leaves out what is not finite: a key stops appearing while the learning rate of the same writer goes on. */
 function vanished(context: Context, rate: Curve): readonly Finding[] {
   if (!context.view.producer?.dropsNonFinite) return [];
   const gone = OF_EVERY_STEP.flatMap((metric) => context.curve(metric) ?? []).flatMap((curve) => {

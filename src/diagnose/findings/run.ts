@@ -8,7 +8,7 @@ import { about, type Context, percent, type Rule, stepsText, SURE } from "./rule
 /** Rows on each side of a seam that are compared. */
 const SIDE = 8;
 
-/** Medians of a curve before and behind a step, with the spread on both sides. */
+/** Medians of a curve before and after a step, with the spread on both sides. */
 function aroundStep({ steps, values }: Curve, step: number) {
   let at = steps.findIndex((one) => one >= step);
   if (at < 0) at = steps.length;

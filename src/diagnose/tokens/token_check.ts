@@ -33,7 +33,7 @@ export const SURE = 3;
 export interface Span {
   /** Index of its first token. */
   readonly from: number;
-  /** Index behind its last token. */
+  /** Index after its last token. */
   readonly until: number;
 }
 

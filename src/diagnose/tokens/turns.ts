@@ -19,9 +19,9 @@ const ID = "prefix_broken";
 
 /** Tokens that may be lost or put in where two renderings of one text differ. */
 const MOST_EDITED = 8;
-/** The same where the earlier turn ends behind them. */
+/** The same where the earlier turn ends after them. */
 const MOST_AT_END = 2;
-/** Tokens that must agree again behind it: the same text goes on. */
+/** Tokens that must agree again after it: the same text continues. */
 const LEAST_AGREEING = 4;
 /** Boundaries that must show a mark before its lack says something. */
 const LEAST_BOUNDARIES = 3;
@@ -45,7 +45,7 @@ interface Departure {
   readonly edit?: { readonly lost: readonly number[]; readonly added: readonly number[] };
 }
 
-/** The smallest edit at two indices behind which both go on alike. */
+/** The smallest edit at two indices after which both continue alike. */
 function editAt(
   earlier: Uint32Array,
   later: Uint32Array,

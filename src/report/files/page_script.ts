@@ -19,7 +19,7 @@ import triageMap from "../script/triage_map.ts" with { type: "text" };
 import watchEvents from "../watch_script/watch_events.ts" with { type: "text" };
 import watchParts from "../watch_script/watch_parts.ts" with { type: "text" };
 
-/** Each module stands behind those that it imports, so that their names are defined; a name must be of one module only. */
+/** Each module follows those that it imports, so that their names are defined; a name must be of one module only. */
 const TOKEN_MODULES = [
   tokenQuantities,
   tokenColumns,

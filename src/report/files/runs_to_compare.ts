@@ -20,7 +20,7 @@ import { triageRun } from "../../run/triage_run.ts";
 import { readOutcome } from "../../sweep/outcomes.ts";
 import { isSweepFolder, readSweep, type Sweep } from "../../sweep/sweep_folder.ts";
 
-/** Settings of the environment: what a task is, not how it is learnt. */
+/** Settings of the environment: what a task is, not how it is learned. */
 const ENVIRONMENT = ["preset", "maxTurns"] as const;
 
 /** What a run writes and when it is evaluated: it changes nothing that is computed. */

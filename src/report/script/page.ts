@@ -10,7 +10,7 @@ import { showTokens } from "./token_view.ts";
 import { answerTriageMaps } from "./triage_map.ts";
 
 const data: PageData = JSON.parse(document.getElementById("report-data")?.textContent ?? "{}");
-// From here on the tables stand behind the charts, not in their place.
+// From here on the tables follow the charts, not in their place.
 document.documentElement.classList.add("js");
 for (const table of document.querySelectorAll<HTMLDetailsElement>("details.data")) {
   table.open = false;
