@@ -33,7 +33,7 @@ export function commandLine(words: readonly string[]): string {
 /** What a shell would obey; nothing here does, so that it is refused where it is not quoted. */
 const SHELL_CHARACTERS = /[|&;<>()$`*?\n]/;
 
-/** What may stand behind a backslash between double quotes to be taken as it is. */
+/** What may follow a backslash between double quotes to be taken as it is. */
 const ESCAPED_IN_QUOTES = /["\\$`]/;
 
 /**
@@ -58,7 +58,7 @@ export function splitWords(line: string): string[] {
     else if (quote === "'") word += character;
     else if (character === "\\") {
       const next = characters[++i];
-      if (next === undefined) throw refuse("nothing stands behind its last backslash");
+      if (next === undefined) throw refuse("nothing follows its last backslash");
       word = (word ?? "") + (quote === "" || ESCAPED_IN_QUOTES.test(next) ? next : `\\${next}`);
     } else if (quote === "" && (character === "'" || character === '"')) {
       quote = character;

@@ -57,7 +57,7 @@ Deno.test("splitWords() refuses what only a shell understands, open quotes and n
     ["~/env.sh", '"~" is a shell\'s'],
     ["python3 *.py", '"*" is a shell\'s'],
     ["a 'b", "the quote ' is not closed"],
-    ["a\\", "nothing stands behind its last backslash"],
+    ["a\\", "nothing follows its last backslash"],
     ["  ", "it names no program"],
   ];
   for (const [line = "", expected = ""] of cases) {
