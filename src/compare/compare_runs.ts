@@ -1,4 +1,5 @@
 /** Compares two runs step by step, own or foreign: which metric parts first, and what is a difference of definitions only. */
+import { smallest } from "../core/statistics.ts";
 import { type LogSeries, seriesOf } from "../logs/run_log.ts";
 import { CANONICAL, type CanonicalMetric } from "../producers/definition.ts";
 import type { MeasuredSeries, RunView } from "../producers/run_view.ts";
@@ -169,38 +170,51 @@ function notAligned([a, b]: readonly [RunView, RunView]): string | undefined {
   return undefined;
 }
 
-function valuesByStep({ steps, values, isNull }: LogSeries): Map<number, number | null> {
-  return new Map(
-    Array.from(
-      steps,
-      (step, i) => [step, isNull[i] === 1 || !Number.isFinite(values[i]) ? null : values[i]],
-    ),
-  );
+/** The value of a series at the places of some of its steps, one after the other; null: it has none there, or no number. */
+function valueReader({ steps, values, isNull }: LogSeries): (step: number) => number | null {
+  let place = 0;
+  return (step) => {
+    while (place < steps.length && steps[place] < step) place++;
+    const isThere = steps[place] === step && isNull[place] === 0 && Number.isFinite(values[place]);
+    return isThere ? values[place] : null;
+  };
+}
+
+/** The index of the first of some ascending steps at which two series differ, with both values. */
+function firstDifference(
+  one: LogSeries,
+  two: LogSeries,
+  steps: readonly number[],
+): { readonly index: number; readonly values: readonly [number | null, number | null] } {
+  const [ours, theirs] = [valueReader(one), valueReader(two)];
+  for (const [index, step] of steps.entries()) {
+    // A key that both logs leave out at a step is equal there.
+    const values = [ours(step), theirs(step)] as const;
+    if (!Object.is(values[0], values[1])) return { index, values };
+  }
+  return { index: steps.length, values: [null, null] };
 }
 
 /** Compares the numbers of all keys that both logs have, clocks left out. */
 function equalPart(a: RunView, b: RunView): EqualPart | null {
   const keys = [...a.log.columns.keys()]
     .filter((key) => b.log.columns.has(key) && !CLOCK_KEYS.test(key));
-  const shared = keys.flatMap((key) => {
-    const [one, two] = [seriesOf(a.log, key), seriesOf(b.log, key)];
-    return one && two ? [{ key, one: valuesByStep(one), two: valuesByStep(two) }] : [];
-  });
   const theirs = new Set(b.steps);
   const steps = Array.from(a.steps).filter((step) => theirs.has(step));
-  if (shared.length === 0 || steps.length === 0) return null;
-  const differing = (step: number) =>
-    shared.flatMap(({ key, one, two }) => {
-      // A key that both logs leave out at a step is equal there.
-      const values = [one.get(step) ?? null, two.get(step) ?? null] as const;
-      return Object.is(values[0], values[1]) ? [] : [{ key, values }];
-    });
-  const index = steps.findIndex((step) => differing(step).length > 0);
+  if (keys.length === 0 || steps.length === 0) return null;
+  const found = keys.flatMap((key) => {
+    const [one, two] = [seriesOf(a.log, key), seriesOf(b.log, key)];
+    return one && two ? [{ key, ...firstDifference(one, two, steps) }] : [];
+  });
+  const index = smallest(found.map((one) => one.index));
+  const isEqual = index >= steps.length;
   return {
-    equalSteps: index < 0 ? steps.length : index,
+    equalSteps: isEqual ? steps.length : index,
     commonSteps: steps.length,
-    firstDifferent: index < 0 ? null : steps[index],
-    keys: index < 0 ? [] : differing(steps[index]),
+    firstDifferent: isEqual ? null : steps[index],
+    keys: isEqual
+      ? []
+      : found.filter((one) => one.index === index).map(({ key, values }) => ({ key, values })),
   };
 }
 

@@ -18,10 +18,10 @@ function nameOf({ metric, part }: MetricComparison): string {
   return part === "" ? metric : `${metric} ${part}`;
 }
 
-function partsTable(parts: readonly MetricComparison[]): Html {
+function partsTable(parts: readonly MetricComparison[], which: string): Html {
   if (parts.length === 0) return NOTHING;
   return dataTable({
-    title: "Metrics that part, the first to part first",
+    title: `Metrics of ${which} that part, the first to part first`,
     isSortable: true,
     columns: [
       ...columnsOf("text", "metric"),
@@ -82,11 +82,11 @@ function curve(
   });
 }
 
-function settings({ settings: differences }: RunComparison): Html {
+function settings({ settings: differences }: RunComparison, which: string): Html {
   if (differences.length === 0) return html`<p>None of those that are known.</p>`;
   const text = (value: string | number | boolean | null) => value === null ? "none" : String(value);
   return dataTable({
-    title: "Settings that differ",
+    title: `Settings of ${which} that differ`,
     hasCaption: false,
     columns: columnsOf("text", "setting", "first", "second"),
     rows: differences.map(({ name, values }) => [name, text(values[0]), text(values[1])]),
@@ -105,6 +105,8 @@ export function compareStepsPage(
   { runs, id }: { readonly runs: readonly [ComparedRun, ComparedRun]; readonly id: string },
 ): Section {
   const { metrics, onlyIn, paths, trainers } = comparison;
+  const which = paths.map((path) => path.replace(/\/+$/, "").split("/").at(-1) || path)
+    .join(" and ");
   const of = (verdict: MetricComparison["verdict"]) =>
     metrics.filter((one) => one.verdict === verdict);
   const drawn = [...of("parts"), ...of("together")].slice(0, MAX_CHARTS);
@@ -122,9 +124,9 @@ export function compareStepsPage(
     </dl>
     <p>${equalSentence(comparison)}</p>
     <p>${partingSentence(comparison)}</p>
-    ${partsTable(of("parts"))}
+    ${partsTable(of("parts"), which)}
     ${partHeading(idOf(id, "settings"), "Settings that differ")}
-    ${settings(comparison)}
+    ${settings(comparison, which)}
     ${partHeading(idOf(id, "unsaid"), "What cannot be compared")}
     ${whyNot("Not comparable: the definitions differ", of("not-comparable"))}
     ${whyNot("Not checkable", of("not-checkable"))}
@@ -144,5 +146,5 @@ export function compareStepsPage(
     { id: idOf(id, "unsaid"), title: "What cannot be compared" },
     ...(drawn.length > 0 ? [{ id: idOf(id, "curves"), title: "Curves" }] : []),
   ];
-  return { id, title: "Compared step by step", body, parts };
+  return { id, title: `Step by step: ${which}`, body, parts };
 }
