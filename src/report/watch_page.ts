@@ -12,7 +12,7 @@ import { groupCharts, otherCharts } from "./run_panels.ts";
 import { partHeading } from "./tables.ts";
 import { grave, lastStep, type WatchContent, type WatchedRun } from "./watch_data.ts";
 import { overlayGroups } from "./watch_overlay.ts";
-import { runParts, stepWords, sum } from "./watch_run.ts";
+import { countWords, runParts, stepWords, sum } from "./watch_run.ts";
 import watchStyle from "./watch.css" with { type: "text" };
 
 /** Points of a curve that are sent: a chart is some 600 pixels wide. */
@@ -69,7 +69,10 @@ function titleOf(runs: readonly WatchedRun[]): string {
   const said = sum(runs.map((run) => grave(run).length));
   const findings = said === 1 ? "1 finding" : `${said} findings`;
   if (runs.length === 1) return `${stepWords(runs[0])}, ${findings}: ${runs[0].name}`;
-  const steps = runs.map((run) => lastStep(run) ?? "–").join(" / ");
+  const steps = runs.map((run) => {
+    const last = lastStep(run);
+    return last === undefined ? "–" : countWords(last);
+  }).join(" / ");
   return `steps ${steps}, ${findings}: ${runs.length} runs`;
 }
 

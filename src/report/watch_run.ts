@@ -12,17 +12,20 @@ export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
+/** A count, all of its digits: a step of a million is no power of ten. */
+export function countWords(count: number): string {
+  return count.toLocaleString("en-US").replace("-", "−");
+}
+
 /** `step 48 of 80`; the steps of our own runs count from 0: `step 79, 80 of 80 steps`. */
 export function stepWords(run: WatchedRun): string {
   const last = lastStep(run);
   if (last === undefined) return "no step yet";
   const { plannedSteps } = run.pace;
-  const step = `step ${formatNumber(last)}`;
+  const step = `step ${countWords(last)}`;
   if (plannedSteps === undefined) return step;
-  const planned = formatNumber(plannedSteps);
-  return run.own
-    ? `${step}, ${formatNumber(last + 1)} of ${planned} steps`
-    : `${step} of ${planned}`;
+  const planned = countWords(plannedSteps);
+  return run.own ? `${step}, ${countWords(last + 1)} of ${planned} steps` : `${step} of ${planned}`;
 }
 
 /** `7 s`, `3 min`, `2 h 7 min`. */
@@ -82,7 +85,7 @@ function noticesPart(notices: readonly Notice[]): Html {
 function sampleItem({ place, step, reward, tokenCount, prompt, answer }: Sample): Html {
   const numbers = [
     place,
-    ...(step === undefined ? [] : [`step ${formatNumber(step)}`]),
+    ...(step === undefined ? [] : [`step ${countWords(step)}`]),
     ...(reward === undefined ? [] : [`reward ${formatNumber(reward)}`]),
     ...(tokenCount === 0 ? [] : [`${formatNumber(tokenCount)} tokens`]),
   ].join(", ");

@@ -79,7 +79,8 @@ Deno.test("watchContent() sends at most 800 points of a long curve, its spike an
   const run = runOf("long", count, {
     curve: (step) => step === 123_456 ? 90 : step === 7 ? NaN : Math.sin(step),
   });
-  const { charts } = watchContent([run]);
+  const { title, charts } = watchContent([run]);
+  assertEquals(title, "step 199,999, 0 findings: long", "all digits of a step are shown");
   const reward = charts.find(({ data }) => data.title === "reward")?.data.series[0];
   assert(reward && reward.x.length <= 800 && reward.x.length > 700, String(reward?.x.length));
   assertEquals(reward.y[reward.x.indexOf(123_460)], 90, "rounded to five digits");
