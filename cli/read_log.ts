@@ -1,4 +1,5 @@
 /** Reads logs of any trainer, by the flags that the commands about logs share, and shows how far the reading is. */
+import { GrowingLog } from "../src/files/growing_log.ts";
 import { type ReadLogOptions, readRunLog } from "../src/files/log_source.ts";
 import { type Progress, stderrProgress } from "../src/files/progress.ts";
 import type { LogSettings, RunLog } from "../src/logs/run_log.ts";
@@ -120,15 +121,24 @@ export async function readView(
   return interpret(await readLog(path, flags, options), { settings: settingsOf(flags) });
 }
 
-/** As {@linkcode readView}, and shows nothing meanwhile: a log that is read again and again must not fill the screen. */
-export async function readViewQuietly(path: string, flags: JudgeFlags): Promise<RunView> {
+/**
+ * Reads logs that grow, again and again, and gives them their meaning. It shows nothing meanwhile, so as not to fill a screen.
+ *
+ * @returns What {@linkcode readView} does; of a long log only what is new is read.
+ */
+export function growingViewReader(flags: JudgeFlags): (path: string) => Promise<RunView> {
   const { map, run, loggingSteps } = flags;
-  const log = await readRunLog(path, {
+  const options = {
     map: parseKeyMap(map),
     run,
     settings: loggingSteps === undefined ? {} : { loggingSteps },
-  });
-  return interpret(log, { settings: settingsOf(flags) });
+  };
+  const logs = new Map<string, GrowingLog>();
+  return async (path) => {
+    const log = logs.get(path) ?? new GrowingLog(path, options);
+    logs.set(path, log);
+    return interpret(await log.read(), { settings: settingsOf(flags) });
+  };
 }
 
 /** The healthy run that `--against` names; undefined without it. */

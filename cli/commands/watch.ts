@@ -15,7 +15,7 @@ import { distinctNames, watchRuns } from "../../src/watch/watch_runs.ts";
 import { defineCommand, type Outcome } from "../command.ts";
 import type { FlagValues } from "../flags.ts";
 import { COMMAND_WORDS } from "../next_command.ts";
-import { JUDGE_FLAGS, readAgainst, readViewQuietly } from "../read_log.ts";
+import { growingViewReader, JUDGE_FLAGS, readAgainst } from "../read_log.ts";
 import { lineDisplay, type RunDisplay, runDocument, screenDisplay } from "../watch_terminal.ts";
 
 const FLAGS = {
@@ -83,7 +83,7 @@ async function readingOf(flags: Values): Promise<RunReading> {
   const { tokenizer } = flags;
   const against = await readAgainst(flags);
   return {
-    readView: (path) => readViewQuietly(path, flags),
+    readView: growingViewReader(flags),
     judge: (view) => judgeLog(view, { against }).map((found) => sayFinding(found, COMMAND_WORDS)),
     words: COMMAND_WORDS,
     textOf: tokenizer === undefined ? NO_TEXTS : await readTokenizer(tokenizer),

@@ -5,7 +5,7 @@ import type { LogReader, ReadOptions } from "../logs/reader.ts";
 import { LOG_READERS } from "../logs/readers.ts";
 import { renameKeys, STEP_NAME } from "../logs/rename_keys.ts";
 import type { LogSettings, LogSource, RunLog } from "../logs/run_log.ts";
-import { RunLogBuilder } from "../logs/run_log_builder.ts";
+import { type FoundForm, RunLogBuilder } from "../logs/run_log_builder.ts";
 import { findLog, type FoundLog } from "./log_folder.ts";
 import { fileSize, type OpenedLog, openLog, STANDARD_INPUT } from "./log_input.ts";
 import { isFolder } from "./paths.ts";
@@ -25,7 +25,8 @@ export interface ReadLogOptions {
   readonly opened?: OpenedLog | undefined;
 }
 
-function locate(path: string): FoundLog {
+/** The files of the log at a path, and the others that lie beside it. @throws {UserError} When there is none. */
+export function locate(path: string): FoundLog {
   if (path !== STANDARD_INPUT && isFolder(path)) return findLog(path);
   return { files: [path], others: [] };
 }
@@ -52,7 +53,7 @@ function describeOthers(others: readonly string[]): LogSource["ignored"] {
 }
 
 /** The key that the user says counts the steps. */
-function stepKeyOf(map: ReadonlyMap<string, string> | undefined): string | undefined {
+export function stepKeyOf(map: ReadonlyMap<string, string> | undefined): string | undefined {
   return [...map ?? []].find(([, ours]) => ours === STEP_NAME)?.[0];
 }
 
@@ -82,14 +83,27 @@ export async function readRunLog(path: string, options: ReadLogOptions = {}): Pr
     await reader.read(input, builder, readOptions);
   }
   if (reader === undefined) throw new UserError(`Cannot read ${path}: it holds no files`);
-  const log = builder.finish({
-    path,
-    form: reader.form,
-    ...(reader.producer !== undefined && { producer: reader.producer }),
-  });
+  return withSettings(builder.finish({ path, ...formOf(reader) }), { ...options, others });
+}
+
+/** What a reader says of the form of what it read. */
+export function formOf({ form, producer }: LogReader): FoundForm {
+  return { form, ...(producer !== undefined && { producer }) };
+}
+
+/**
+ * A log as its reader left it, with what the user says of it.
+ *
+ * @param options.others Logs that lay beside it.
+ * @throws {UserError} When it holds no number of any step.
+ */
+export function withSettings(
+  log: RunLog,
+  { map, settings, others }: ReadLogOptions & { readonly others: readonly string[] },
+): RunLog {
   if (log.rows.count === 0) {
     throw new UserError(
-      `Cannot read ${path}: it is of the form ${log.source.form} and holds no number of any step`,
+      `Cannot read ${log.source.path}: it is of the form ${log.source.form} and holds no number of any step`,
     );
   }
   return renameKeys({

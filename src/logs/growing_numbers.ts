@@ -45,13 +45,19 @@ export class GrowingNumbers<A extends Float64Array | Uint32Array> {
     this.set(this.#length++, value);
   }
 
-  /** The numbers in one array; the list is empty then, so that a log is not in memory twice. */
-  finish(): A {
+  /** The numbers so far in one array of their own. */
+  copy(): A {
     const numbers = this.#make(this.#length);
     for (const [i, piece] of this.#pieces.entries()) {
       const start = i * PIECE_LENGTH;
       numbers.set(piece.subarray(0, this.#length - start), start);
     }
+    return numbers;
+  }
+
+  /** The numbers in one array; the list is empty then, so that a log is not in memory twice. */
+  finish(): A {
+    const numbers = this.copy();
     this.#pieces = [this.#make(FIRST_LENGTH)];
     this.#length = 0;
     return numbers;

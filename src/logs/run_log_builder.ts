@@ -278,26 +278,40 @@ export class RunLogBuilder implements LogSink {
 
   /** The log; the builder is empty then. @param source What it was read from. */
   finish(source: { readonly path: string } & FoundForm): RunLog {
+    return this.#log(source, { keeps: false });
+  }
+
+  /** The log so far; more rows can follow, of which it knows nothing. @param source What it is read from. */
+  soFar(source: { readonly path: string } & FoundForm): RunLog {
+    return this.#log(source, { keeps: true });
+  }
+
+  #log(
+    source: { readonly path: string } & FoundForm,
+    { keeps }: { readonly keeps: boolean },
+  ): RunLog {
+    const take = <A extends Float64Array | Uint32Array>(numbers: GrowingNumbers<A>): A =>
+      keeps ? numbers.copy() : numbers.finish();
     const rows: LogRows = {
       count: this.#steps.length,
-      steps: this.#steps.finish(),
-      files: this.#files.finish(),
-      lines: this.#lines.finish(),
-      axes: this.#axisOfRow.finish(),
-      stretches: this.#stretches.finish(),
+      steps: take(this.#steps),
+      files: take(this.#files),
+      lines: take(this.#lines),
+      axes: take(this.#axisOfRow),
+      stretches: take(this.#stretches),
     };
     const columns = new Map<string, LogColumn>();
     let shared: Uint32Array = new Uint32Array();
     for (const [key, column] of this.#columns) {
       const rounding = column.digits.rounding();
       // Most columns have a value in every row: they share one array.
-      const own = column.rows.finish();
+      const own = take(column.rows);
       if (own.length !== shared.length || own.some((row, i) => row !== shared[i])) shared = own;
       columns.set(key, {
         key,
         rows: shared,
-        values: column.values.finish(),
-        nulls: column.nulls,
+        values: take(column.values),
+        nulls: keeps ? new Set(column.nulls) : column.nulls,
         axis: column.axis.index,
         ...(rounding && { rounding }),
       });
@@ -305,11 +319,11 @@ export class RunLogBuilder implements LogSink {
     const ignored = this.#ignored.list();
     const { form, producer } = this.#found ?? source;
     return {
-      source: { path: source.path, form, producer, files: this.#fileNames, ignored },
+      source: { path: source.path, form, producer, files: [...this.#fileNames], ignored },
       rows,
       axes: [...this.#axes.keys()],
       columns,
-      seams: this.#seams,
+      seams: [...this.#seams],
       settings: this.#settings,
     };
   }
