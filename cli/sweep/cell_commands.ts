@@ -77,7 +77,7 @@ function trainRules(): CellCommandRules {
   return {
     keys: [...Object.keys(CONFIG_KEYS).filter((key) => key !== "seed"), ...TRAIN_KEYS],
     keepsResult: false,
-    complete(settings, seed) {
+    complete(settings) {
       const bug = bugOf(settings);
       const named = textOf(settings, "base");
       const { file, suited } = named === undefined
@@ -85,13 +85,12 @@ function trainRules(): CellCommandRules {
         : { suited: undefined, ...agentOf(named) };
       const config = resolveConfig({
         ...(suited && { suited }),
-        flags: { ...faultConfig(bug), ...configOf(settings), seed },
+        flags: { ...faultConfig(bug), ...configOf(settings) },
       });
-      return {
-        ...config,
-        base: baseSource(file, config),
-        bug: bug ?? null,
-        gate: gateOf(settings),
+      const gate = gateOf(settings);
+      return (seed) => {
+        const ofSeed = { ...config, seed };
+        return { ...ofSeed, base: baseSource(file, ofSeed), bug: bug ?? null, gate };
       };
     },
     argumentsOf({ settings, seed, folder }, isBegun) {
@@ -166,13 +165,11 @@ function flagRules(name: string, options: {
   return {
     keys: [...keys, ...(list === undefined ? [] : [list])],
     keepsResult,
-    complete(settings, seed) {
-      const { flags: values, positionals } = parseFlags(given(settings, seed), flags);
+    complete(settings) {
+      const { flags: values, positionals } = parseFlags(given(settings, 0), flags);
       requireNames?.(positionals);
-      const swept = Object.entries(values).filter(([key]) =>
-        key === "seed" || !NOT_SWEPT.includes(key)
-      );
-      return { ...Object.fromEntries(swept), names: positionals };
+      const swept = Object.entries(values).filter(([key]) => !NOT_SWEPT.includes(key));
+      return (seed) => ({ ...Object.fromEntries(swept), seed, names: positionals });
     },
     argumentsOf({ settings, seed, folder }) {
       const place = keepsResult ? [] : [`--out=${folder}`];

@@ -19,11 +19,12 @@ export interface CellRules {
   /** The settings that it takes. */
   readonly keys: readonly string[];
   /**
-   * All that decides what a run computes, defaults included.
+   * Checks settings, once for all seeds.
    *
+   * @returns All that decides what the run of a seed computes, defaults included.
    * @throws {UserError} When no run can have these settings.
    */
-  complete(settings: CellSettings, seed: number): Readonly<Record<string, unknown>>;
+  complete(settings: CellSettings): (seed: number) => Readonly<Record<string, unknown>>;
 }
 
 /** The same text for the same values, whatever the order of their keys. */
@@ -133,30 +134,32 @@ export function planSweep(file: SweepFile, rules: CellRules): SweepPlan {
   requireSize(file);
   const { name, command, settings, conditions, source } = file;
   const names = Object.keys(conditions);
-  const combined = [...combinations(file)];
+  const [firstSeed = 0] = file.seeds;
+  const checked = (names.length === 0 ? [null] : names).flatMap((condition) =>
+    Array.from(combinations(file), (values) => {
+      try {
+        const own = settingsOfCell({ settings, conditions }, { condition, values });
+        return { condition, values, ofSeed: rules.complete(own) };
+      } catch (error) {
+        throw asCellError(error, file, { seed: firstSeed, condition, values });
+      }
+    })
+  );
   const cells = new Map<string, PlannedCell>();
   for (const seed of file.seeds) {
-    for (const condition of names.length === 0 ? [null] : names) {
-      for (const values of combined) {
-        const cell = { seed, condition, values };
-        let id: string;
-        try {
-          const own = settingsOfCell({ settings, conditions }, cell);
-          id = cellId({ command, settings: rules.complete(own, seed) });
-        } catch (error) {
-          throw asCellError(error, file, cell);
-        }
-        const twin = cells.get(id);
-        if (twin !== undefined) {
-          throw new UserError(
-            `Cannot use ${source}: cells ${cellLabel(twin)} and ${
-              cellLabel(cell)
-            } would be the same run: ` +
-              "leave one of them out",
-          );
-        }
-        cells.set(id, { id, ...cell });
+    for (const { condition, values, ofSeed } of checked) {
+      const cell = { seed, condition, values };
+      const id = cellId({ command, settings: ofSeed(seed) });
+      const twin = cells.get(id);
+      if (twin !== undefined) {
+        throw new UserError(
+          `Cannot use ${source}: cells ${cellLabel(twin)} and ${
+            cellLabel(cell)
+          } would be the same run: ` +
+            "leave one of them out",
+        );
       }
+      cells.set(id, { id, ...cell });
     }
   }
   return {

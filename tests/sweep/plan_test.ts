@@ -9,7 +9,7 @@ import { withFolder } from "../files/with_folder.ts";
 /** A command that takes any of three settings. */
 const RULES: CellRules = {
   keys: ["a", "b", "c"],
-  complete: (settings, seed) => ({ ...settings, seed }),
+  complete: (settings) => (seed) => ({ ...settings, seed }),
 };
 
 const plan = (value: unknown, rules = RULES) =>

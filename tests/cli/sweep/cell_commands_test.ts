@@ -27,7 +27,7 @@ Deno.test("a training's cell is started with arguments that give it exactly its 
     flags: { algorithm: given.algo, steps: given.steps, seed: given.seed },
     sets: given.set as string[],
   });
-  const { base, bug, gate, ...planned } = complete(settings, 5);
+  const { base, bug, gate, ...planned } = complete(settings)(5);
   assertEquals<unknown>(planned, config);
   assertEquals([base, bug, gate], [{ kind: "plain", seed: 3 }, "mask_shift", false]);
   // A run that goes on has its settings.
@@ -40,7 +40,7 @@ Deno.test("a training's cell is started with arguments that give it exactly its 
 Deno.test("cells of the other commands are started with their flags and lists", async () => {
   const args = async (name: "eval" | "faults" | "lab", settings: CellSettings) => {
     const { argumentsOf, complete } = await rulesOf(name);
-    complete(settings, 2);
+    complete(settings);
     return argumentsOf({ settings, seed: 2, folder: FOLDER }, false).join(" ");
   };
   assertEquals(
@@ -63,7 +63,7 @@ Deno.test("cells of the other commands are checked before any is begun", async (
     { settings, sentence }: { readonly settings: CellSettings; readonly sentence: string },
   ) => {
     const { complete } = await rulesOf(name);
-    assertThrows(() => complete(settings, 0), UserError, sentence);
+    assertThrows(() => complete(settings), UserError, sentence);
   };
   await refused("eval", { settings: {}, sentence: "--checkpoint is required" });
   await refused("eval", {
