@@ -16,16 +16,37 @@ function peakMiB(pid: number): number {
   }
 }
 
-/** Runs a command of the launcher: its seconds and the peak of its memory, looked at every 20 ms. */
-async function measure(args: readonly string[]): Promise<{ seconds: number; memory: number }> {
+/** Seconds of processors that a process has used so far, in user and system mode; 0 once it has ended. */
+function processorSeconds(pid: number): number {
+  try {
+    const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
+    // Behind the name in parentheses; in hundredths of a second.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return (Number(fields[11]) + Number(fields[12])) / 100;
+  } catch {
+    return 0;
+  }
+}
+
+interface Measured {
+  readonly seconds: number;
+  readonly processors: number;
+  readonly memory: number;
+}
+
+/** Runs a command of the launcher, and looks at its process every 20 ms. */
+async function measure(args: readonly string[]): Promise<Measured> {
   const startMs = performance.now();
   const child = new Deno.Command(LAUNCHER, { args: ["sweep", ...args], stdout: "piped" }).spawn();
-  let memory = 0;
-  const timer = setInterval(() => memory = Math.max(memory, peakMiB(child.pid)), 20);
+  let [memory, processors] = [0, 0];
+  const timer = setInterval(() => {
+    memory = Math.max(memory, peakMiB(child.pid));
+    processors = Math.max(processors, processorSeconds(child.pid));
+  }, 20);
   const { code } = await child.output();
   clearInterval(timer);
   if (code !== 0) throw new Error(`sweep ${args.join(" ")} ended with ${code}`);
-  return { seconds: (performance.now() - startMs) / 1000, memory };
+  return { seconds: (performance.now() - startMs) / 1000, processors, memory };
 }
 
 const STEPS = 24;
@@ -65,8 +86,8 @@ const folder = Deno.makeTempDirSync({ prefix: "sweep-scale-" });
 const handOver = ["--engine", "kubernetes", "--image", "image", "--claim", "claim"];
 const rows: string[][] = [];
 async function row(what: string, args: readonly string[]): Promise<void> {
-  const { seconds, memory } = await measure(args);
-  rows.push([what, seconds.toFixed(1), memory.toFixed(0)]);
+  const { seconds, processors, memory } = await measure(args);
+  rows.push([what, seconds.toFixed(1), processors.toFixed(1), memory.toFixed(0)]);
 }
 try {
   for (const count of [10_000, 100_000]) {
@@ -83,7 +104,7 @@ try {
   await row("the index made again from the outcomes", ["status", path, "--rebuild"]);
   Deno.removeSync(sweepPaths(path).outcomes, { recursive: true });
   await row("the same without outcomes, from the runs alone", ["status", path, "--rebuild"]);
-  const header = ["work", "seconds", "peak memory in MiB"];
+  const header = ["work", "seconds", "seconds of processors", "peak memory in MiB"];
   console.log(markdownTable(header, rows, { numbers: header.slice(1) }).join("\n"));
 } finally {
   Deno.removeSync(folder, { recursive: true });
