@@ -20,7 +20,6 @@ import { lookAtCells } from "../../src/sweep/sweep_index.ts";
 import type { Outcome } from "../command.ts";
 import type { SweepFlags } from "./sweep_flags.ts";
 import { formatTable } from "../flags.ts";
-import { agentrlCommand } from "../words.ts";
 import { kubernetesJob } from "./kubernetes.ts";
 import { defaultJobs, type LocalResult, runLocal } from "./local_engine.ts";
 import { openSweep } from "./open_sweep.ts";
@@ -34,7 +33,15 @@ import {
   submitScript,
   USUAL_TASKS,
 } from "./slurm.ts";
-import { counted, failedLines, logOf, nextLines, sweepCommand, sweepLine } from "./sweep_text.ts";
+import {
+  compareCommand,
+  counted,
+  failedLines,
+  logOf,
+  nextLines,
+  sweepCommand,
+  sweepLine,
+} from "./sweep_text.ts";
 
 /** A template is a few lines. */
 const MAX_TEMPLATE_BYTES = 65_536;
@@ -55,7 +62,10 @@ function localOutcome(sweep: Sweep, { result, isTask }: {
   const others = elsewhere > 0 ? `, ${elsewhere} of them with other processes` : "";
   const isOver = left === 0 && failed.length === 0;
   const next = isOver
-    ? [agentrlCommand("sweep", ["status", sweep.path, "--cells"])]
+    ? [
+      ...(sweep.command === "train" ? [compareCommand(sweep)] : []),
+      `${sweepCommand(sweep, "status")} --cells`,
+    ]
     : [sweepCommand(sweep)];
   return {
     document: {

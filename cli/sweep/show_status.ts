@@ -2,6 +2,7 @@
 import { UserError } from "../../src/core/errors.ts";
 import { cancelSweep } from "../../src/sweep/cancel.ts";
 import { readJobs } from "../../src/sweep/job_record.ts";
+import type { StatusDocument } from "../../src/sweep/status_document.ts";
 import { sweepStatus } from "../../src/sweep/sweep_status.ts";
 import type { Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";
@@ -33,28 +34,29 @@ export async function showStatus(
   const jobs = readJobs(sweep.path);
   const queue = await queueOrReason(jobs, { name: sweep.name, run: runProgram });
   const { counts, cells } = status;
+  const document: StatusDocument = {
+    sweep: sweep.path,
+    name: sweep.name,
+    command: sweep.command,
+    ...counts,
+    cells: cells.map(({ cell, state, known }) => ({
+      id: cell.id,
+      folder: cell.folder,
+      condition: cell.condition,
+      seed: cell.seed,
+      values: cell.values,
+      state,
+      attempts: known?.attempts ?? 0,
+      problem: known?.problem ?? null,
+      steps: known?.steps ?? null,
+      reward: known?.reward ?? null,
+      evalPass: known?.evalPass ?? null,
+    })),
+    jobs: jobs.map(({ name, engine, jobId }) => ({ name, engine, jobId })),
+    queue: typeof queue === "string" ? null : [...queue],
+  };
   return {
-    document: {
-      sweep: sweep.path,
-      name: sweep.name,
-      command: sweep.command,
-      ...counts,
-      cells: cells.map(({ cell, state, known }) => ({
-        id: cell.id,
-        folder: cell.folder,
-        condition: cell.condition,
-        seed: cell.seed,
-        values: cell.values,
-        state,
-        attempts: known?.attempts ?? 0,
-        problem: known?.problem ?? null,
-        steps: known?.steps ?? null,
-        reward: known?.reward ?? null,
-        evalPass: known?.evalPass ?? null,
-      })),
-      jobs: jobs.map(({ name, engine, jobId }) => ({ name, engine, jobId })),
-      queue: typeof queue === "string" ? null : queue,
-    },
+    document,
     text: statusText(sweep, { status, jobs, queue, isFull, nowMs: Date.now() }),
     exitCode: counts.failed > 0 ? 1 : 0,
   };
@@ -75,7 +77,7 @@ export async function cancel(path: string, { out }: Pick<SweepFlags, "out">): Pr
       ...formatTable([
         ["sweep", sweepLine(sweep)],
         ["cancelled", ids.length === 0 ? "no job in a queue" : `jobs ${ids.join(", ")}`],
-        ["pools", "save the cells that run and end within seconds of a step"],
+        ["pools", "save their cells after the step at hand and end"],
         ...(manifests > 0
           ? [["kubernetes", "pods are told as well; kubectl delete takes the job away"] as const]
           : []),

@@ -38,6 +38,11 @@ export function sweepCommand({ path: folder }: Sweep, what?: "status" | "cancel"
   return agentrlCommand("sweep", [...(what === undefined ? [] : [what]), path(folder)]);
 }
 
+/** What its runs say of its conditions and settings. */
+export function compareCommand({ path: folder }: Sweep): string {
+  return agentrlCommand("compare", [path(folder)]);
+}
+
 /** Where the log of a cell lies. */
 export function logOf({ path }: Sweep, { id }: Pick<SweepCell, "id">): string {
   return `${sweepPaths(path).logs}/${id}.log`;
@@ -146,7 +151,7 @@ function nextOf({ isOver, isQueued, sweep, jobs }: {
   readonly sweep: Sweep;
   readonly jobs: readonly JobRecord[];
 }): string[] {
-  if (isOver) return [];
+  if (isOver) return sweep.command === "train" ? nextLines([compareCommand(sweep)]) : [];
   if (isQueued) return nextLines([sweepCommand(sweep, "status"), sweepCommand(sweep, "cancel")]);
   const isSlurm = jobs.at(-1)?.engine === "slurm";
   return nextLines([`${sweepCommand(sweep)}${isSlurm ? " --engine slurm" : ""}`]);

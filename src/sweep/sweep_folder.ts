@@ -18,7 +18,7 @@ const scalarSchema = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 export const settingSchema = z.union([scalarSchema, z.array(scalarSchema)]);
 
 /** Settings by name: keys of the configuration, or flags of the command in camelCase. */
-export const settingsSchema = z.record(z.string(), settingSchema);
+export const settingsSchema: z.ZodType<CellSettings> = z.record(z.string(), settingSchema);
 
 type Scalar = z.infer<typeof scalarSchema>;
 
@@ -36,19 +36,22 @@ const sweepSchema = z.object({
   version: z.literal(1),
   name: z.string().min(1),
   command: z.enum(SWEEP_COMMANDS),
-  /** The file that it was planned from, as it was given. */
-  file: z.string(),
-  settings: settingsSchema,
-  axes: z.array(z.string()),
-  conditions: z.record(z.string(), settingsSchema),
+  file: z.string().describe("what it was planned from, as it was given"),
+  settings: settingsSchema.describe("settings of every cell"),
+  axes: z.array(z.string()).describe("the settings that vary"),
+  conditions: z.record(z.string(), settingsSchema).describe("the settings of each condition"),
   cells: z.array(z.object({
-    id: z.string().regex(ID),
+    id: z.string().regex(ID).describe("the name of its folder: a hash of all its settings"),
     seed: z.int().min(0),
-    condition: z.string().nullable(),
-    /** Its value on each axis. */
-    values: settingsSchema,
+    condition: z.string().nullable().describe("null: the sweep has none"),
+    values: settingsSchema.describe("its value on each axis"),
   })),
 });
+
+/** The JSON Schema of sweep.json. */
+export function sweepJsonSchema() {
+  return z.toJSONSchema(sweepSchema);
+}
 
 /** A cell before it has a place: what one run of the sweep is made of. */
 export interface PlannedCell {

@@ -96,15 +96,26 @@ export class Cluster implements AsyncDisposable {
    * which tasks run, starts them again, and takes the node that refuses them out of service.
    */
   async saved(): Promise<void> {
-    const sinceMs = Date.now();
     const path = `${this.#folder}/state/job_state`;
-    await until("the controller's state", () => {
+    const writtenMs = () => {
       try {
-        return (Deno.statSync(path).mtime?.getTime() ?? 0) > sinceMs;
+        return Deno.statSync(path).mtime?.getTime() ?? 0;
       } catch {
-        return false;
+        return 0;
       }
-    });
+    };
+    // What is written first may have been gathered before; a job that comes and goes has it written once more.
+    for (let round = 0; round < 2; round++) {
+      const beforeMs = writtenMs();
+      const job = await this.call("sbatch", [
+        "--parsable",
+        "--hold",
+        "--output=/dev/null",
+        "--wrap=true",
+      ]);
+      await this.call("scancel", [job]);
+      await until("the controller's state", () => writtenMs() > beforeMs);
+    }
   }
 
   /** Kills the controller with a signal that it cannot hear. */
