@@ -47,7 +47,8 @@ export function mentionWords(mention: Mention): string {
   switch (mention.kind) {
     case "setting": {
       const { name, value } = mention;
-      return value === undefined ? flagOf(name) : `${flagOf(name)} ${value}`;
+      if (value === undefined) return flagOf(name);
+      return `${flagOf(name)} ${/\s/.test(value) ? commandLine([value]) : value}`;
     }
     case "command": {
       const { name, subjects, settings } = mention;

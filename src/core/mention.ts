@@ -22,7 +22,7 @@ export type Sentence = string | readonly (string | Mention)[];
 export type MentionWords = (mention: Mention) => string;
 
 /** A setting, for a sentence. @param value What to give it, such as `COLUMN=step`. */
-export function setting(name: string, value?: string): Mention {
+export function setting(name: string, value?: string | undefined): Mention {
   return { kind: "setting", name, ...(value !== undefined && { value }) };
 }
 

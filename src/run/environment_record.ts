@@ -76,7 +76,10 @@ function differenceOf(
   }
   const { name, settings } = recorded;
   if (given === undefined) {
-    const named = typeof settings.env === "string" ? setting("env", settings.env) : setting("env");
+    const { env, envCommand } = settings;
+    const named = typeof envCommand === "string"
+      ? setting("envCommand", envCommand)
+      : setting("env", typeof env === "string" ? env : undefined);
     return sentence`it was trained in the environment ${name}; name it with ${named}`;
   }
   if (given.name !== name) {

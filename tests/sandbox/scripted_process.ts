@@ -23,7 +23,7 @@ export function answer(id: number, ...slots: readonly object[]): string {
  */
 export function script(...pieces: readonly string[]): string[] {
   const said = pieces.map((piece) =>
-    `read -r line\n${piece.startsWith("{") ? commandLine(["printf", "%s\\n", piece]) : piece}`
+    `read -r line; ${piece.startsWith("{") ? commandLine(["printf", "%s\\n", piece]) : piece}`
   );
-  return ["sh", "-c", [...said, "cat >/dev/null"].join("\n")];
+  return ["sh", "-c", [...said, "cat >/dev/null"].join("; ")];
 }
