@@ -43,6 +43,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         summary: "convert any supported log or token dump to JSONL",
         load: () => import("./commands/convert.ts"),
       },
+      vectors: {
+        summary: "known-answer tests of anybody's loss, and verdicts about it",
+        load: () => import("./commands/vectors.ts"),
+      },
       metrics: {
         summary: "the metrics dictionary: formula, healthy range, what it flags",
         load: () => import("./commands/metrics.ts"),

@@ -13,6 +13,7 @@ const LAYERS = [
   "core",
   "equations",
   "reference",
+  "vectors",
   "logs",
   "tokens",
   "producers",

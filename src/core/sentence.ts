@@ -48,3 +48,10 @@ export function oneSentence(message: string): string {
   const back = MAX_SENTENCE_CHARACTERS - FRONT_CHARACTERS - mark.length;
   return (text.slice(0, FRONT_CHARACTERS) + mark + text.slice(-back)).toWellFormed();
 }
+
+/** Names with commas between them; of many, the first and how many more. */
+export function list(names: readonly string[], most = 6): string {
+  return names.length <= most
+    ? names.join(", ")
+    : `${names.slice(0, most).join(", ")} and ${names.length - most} more`;
+}

@@ -13,7 +13,7 @@ const BARE = /["NI]/g;
 const WORD = /-?(?:NaN|Infinity)/y;
 
 /** A text of JSON with its bare NaN and Infinity in quotes, which {@linkcode Field} reads as numbers. */
-function quoteNonFinite(text: string): string {
+export function quoteNonFinite(text: string): string {
   let quoted = "";
   let done = 0;
   BARE.lastIndex = 0;

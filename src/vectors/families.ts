@@ -1,0 +1,12 @@
+/** All families of vectors. A new one is a file with its cases, dialects and mistakes, and a line here. */
+import type { Family } from "./family.ts";
+import { ADVANTAGES } from "./families/advantages.ts";
+import { AGGREGATION } from "./families/aggregation.ts";
+
+/** The families, in the order in which they are listed. */
+export const VECTOR_FAMILIES: readonly Family[] = [ADVANTAGES, AGGREGATION];
+
+/** The family of a name. */
+export function familyNamed(name: string): Family | undefined {
+  return VECTOR_FAMILIES.find((family) => family.name === name);
+}
