@@ -326,3 +326,35 @@ export {
 
 // Files.
 export { Journal, type JournalRow } from "./src/files/journal.ts";
+
+// Known answers for the losses and advantages of any trainer.
+export {
+  judgeTrainerFunction,
+  runVectors,
+  type VectorCall,
+  type VectorFunction,
+  type VectorOutput,
+} from "./src/vectors/judge_trainer.ts";
+export { VECTOR_FAMILIES } from "./src/vectors/families.ts";
+export {
+  type Compute,
+  type Dialect,
+  type Family,
+  type Mistake,
+  type VectorCase,
+} from "./src/vectors/family.ts";
+export { type Arrays, type Tolerance, type Values } from "./src/vectors/values.ts";
+export {
+  type DifferingVector,
+  type ExplainingMistake,
+  type JudgedFunction,
+  judgeResults,
+  type VectorVerdict,
+} from "./src/vectors/judge.ts";
+export {
+  type FunctionResults,
+  type NestedOutput,
+  readResults,
+  type VectorResults,
+} from "./src/vectors/results.ts";
+export { sayVerdict } from "./src/vectors/say_verdict.ts";

@@ -58,9 +58,13 @@ export interface Family {
   readonly config: Readonly<Record<string, string>>;
   /** What each output is. */
   readonly outputs: Readonly<Record<string, string>>;
+  /** How far a trainer's float32 may be off. */
   readonly tolerance: Tolerance;
+  /** The vectors. */
   readonly cases: readonly VectorCase[];
+  /** The definitions in use. */
   readonly dialects: readonly Dialect[];
+  /** Common mistakes. */
   readonly mistakes: readonly Mistake[];
 }
 

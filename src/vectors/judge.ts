@@ -12,32 +12,32 @@ import { type Arrays, distance, float32Digits } from "./values.ts";
  * mistake does. `low-precision`: a dialect does but for rounding to 16 bits. `unknown`: none of these. `incomplete`: what is there matches, but
  * vectors are missing. `not-checkable`: there is nothing to judge.
  */
-export const VERDICTS = [
-  "matches",
-  "matches-but-edges",
-  "mistaken",
-  "low-precision",
-  "unknown",
-  "incomplete",
-  "not-checkable",
-] as const;
-
-/** What is said of a function. */
-export type VectorVerdict = typeof VERDICTS[number];
+export type VectorVerdict =
+  | "matches"
+  | "matches-but-edges"
+  | "mistaken"
+  | "low-precision"
+  | "unknown"
+  | "incomplete"
+  | "not-checkable";
 
 /** A vector on which the function is not the nearest dialect. */
 export interface DifferingVector {
+  /** The vector. */
   readonly id: string;
   /** Output that is farthest. */
   readonly output: string;
   /** First entry that is beyond the tolerance. */
   readonly index: number;
+  /** What the function gave there. */
   readonly got: number;
+  /** What the dialect gives. */
   readonly expected: number;
 }
 
 /** A mistake that explains differences. */
 export interface ExplainingMistake {
+  /** Its name in the family. */
   readonly name: string;
   /** What such a trainer does. */
   readonly sentence: string;
@@ -47,8 +47,11 @@ export interface ExplainingMistake {
 
 /** The verdict about a function. */
 export interface JudgedFunction {
+  /** The trainer's name of it. */
   readonly name: string;
+  /** The family. */
   readonly family: string;
+  /** The verdict. */
   readonly verdict: VectorVerdict;
   /** Dialects that it cannot be told from; where none matches, the nearest. */
   readonly dialects: readonly string[];
@@ -56,8 +59,9 @@ export interface JudgedFunction {
   readonly mistakes: readonly ExplainingMistake[];
   /** Where it differs from the first of the dialects. */
   readonly differs: readonly DifferingVector[];
-  /** Vectors that agree with the first of the dialects, and all that were judged. */
+  /** Vectors that agree with the first of the dialects. */
   readonly agreeing: number;
+  /** Vectors that were judged. */
   readonly judged: number;
   /** What else there is to say: missing outputs, extra vectors, wrong sizes; a sentence each. */
   readonly notes: readonly string[];
@@ -137,8 +141,8 @@ function differing({ family, outputs }: Given, predicted: (id: string) => Arrays
   return differs;
 }
 
-function candidatesOf(given: Given): Candidate[] {
-  return predictionsOf(given.family).flatMap((predictions) => {
+function candidatesOf(given: Given, all: readonly DialectPredictions[]): Candidate[] {
+  return all.flatMap((predictions) => {
     const right = (id: string) => predictions.outputs.get(id) ?? {};
     const rightDiffers = differing(given, right);
     const own: Candidate = { predictions, differs: rightDiffers };
@@ -160,7 +164,7 @@ function showDiffering({ family, outputs }: Given, candidate: Candidate): Differ
     for (const [output, got] of outputs.get(id) ?? []) {
       const values = expected[output]?.values ?? [];
       if (distance(got, values, family.tolerance) <= 1) continue;
-      const index = values.findIndex((value, i) => {
+      const index = values.findIndex((_, i) => {
         const single = [...values];
         single[i] = got[i] ?? NaN;
         return distance(single, values, family.tolerance) > 1;
@@ -271,12 +275,34 @@ function notCheckable({ name, family }: FunctionResults, note: string): JudgedFu
 }
 
 /**
+ * A judge of many functions, which computes the predictions of each family once.
+ *
+ * @returns Judges a function as {@linkcode judgeFunction} does.
+ */
+export function vectorJudge(): (results: FunctionResults) => JudgedFunction {
+  const known = new Map<string, readonly DialectPredictions[]>();
+  return (results) =>
+    judge(results, (family) => {
+      const predictions = known.get(family.name) ?? predictionsOf(family);
+      known.set(family.name, predictions);
+      return predictions;
+    });
+}
+
+/**
  * Judges a function.
  *
  * @param results What it gave.
  * @returns The verdict. A mistake is named only where it explains every vector that is not an edge.
  */
 export function judgeFunction(results: FunctionResults): JudgedFunction {
+  return judge(results, predictionsOf);
+}
+
+function judge(
+  results: FunctionResults,
+  predictionsFor: (family: Family) => readonly DialectPredictions[],
+): JudgedFunction {
   const family = familyNamed(results.family);
   if (family === undefined) {
     const names = VECTOR_FAMILIES.map(({ name }) => name);
@@ -297,7 +323,7 @@ export function judgeFunction(results: FunctionResults): JudgedFunction {
   if (given.outputs.size === 0) {
     return notCheckable(results, ["it has no result for any vector", ...given.notes].join("; "));
   }
-  const found = end(given, candidatesOf(given));
+  const found = end(given, candidatesOf(given, predictionsFor(family)));
   const isPart = given.missing.length > 0;
   return {
     name: results.name,
@@ -315,5 +341,5 @@ export function judgeFunction(results: FunctionResults): JudgedFunction {
 
 /** Judges every function of a file of results. */
 export function judgeResults({ functions }: VectorResults): JudgedFunction[] {
-  return functions.map(judgeFunction);
+  return functions.map(vectorJudge());
 }

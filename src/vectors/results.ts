@@ -14,13 +14,45 @@ const DEEPEST = 4;
 const NAME = z.string().min(1).max(LONGEST_NAME);
 
 /** An output: a number, or lists of lists of numbers, read in row-major order. Their shape is not looked at, their number is. */
-type Nested = number | "NaN" | "Infinity" | "-Infinity" | null | readonly Nested[];
+export type NestedOutput =
+  | number
+  | "NaN"
+  | "Infinity"
+  | "-Infinity"
+  | null
+  | readonly NestedOutput[];
 
-const nested: z.ZodType<Nested> = z.lazy(() => z.union([jsonNumber, z.null(), z.array(nested)]))
+/** What a function of a trainer gave. */
+export interface FunctionResults {
+  /** The trainer's name of it. */
+  readonly name: string;
+  /** The family whose vectors it was given. */
+  readonly family: string;
+  /** That of the family's file. */
+  readonly digest: string;
+  /** Outputs by id of the vector and name. */
+  readonly results: Readonly<Record<string, Readonly<Record<string, NestedOutput>>>>;
+  /** What it raised, by id of the vector. */
+  readonly errors?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A file of results. */
+export interface VectorResults {
+  /** Version of the form. */
+  readonly v: number;
+  /** Name of the trainer. */
+  readonly trainer?: string | undefined;
+  /** One entry a function. */
+  readonly functions: readonly FunctionResults[];
+}
+
+const nested: z.ZodType<NestedOutput> = z.lazy(() =>
+  z.union([jsonNumber, z.null(), z.array(nested)])
+)
   .meta({ id: "output" });
 
 /** A function's results. */
-export const functionResultsSchema = z.object({
+const functionResultsSchema = z.object({
   name: NAME.describe("the trainer's name of the function, for the table"),
   family: NAME.describe("the family whose vectors it was given"),
   digest: NAME.describe("that of the family's file"),
@@ -30,20 +62,14 @@ export const functionResultsSchema = z.object({
     ),
   errors: z.record(z.string(), z.string()).optional()
     .describe("what the function raised, by id of the vector"),
-});
+}) satisfies z.ZodType<FunctionResults>;
 
 /** The whole file. */
-export const resultsSchema = z.object({
+const resultsSchema = z.object({
   v: z.literal(VECTORS_VERSION).describe("version of the form"),
   trainer: NAME.optional(),
   functions: z.array(functionResultsSchema).min(1).max(MOST_FUNCTIONS),
-});
-
-/** A function's results. */
-export type FunctionResults = z.infer<typeof functionResultsSchema>;
-
-/** A file of results. */
-export type VectorResults = z.infer<typeof resultsSchema>;
+}) satisfies z.ZodType<VectorResults>;
 
 /** The schema of a file of results in JSON Schema's words. */
 export function resultsJsonSchema(): object {
@@ -94,7 +120,7 @@ export function readResults(
 }
 
 /** An output as a flat list of numbers; null is NaN, as JSON writers put it. */
-export function flatValues(output: Nested): number[] {
-  if (Array.isArray(output)) return output.flatMap((inner: Nested) => flatValues(inner));
+export function flatValues(output: NestedOutput): number[] {
+  if (Array.isArray(output)) return output.flatMap((inner: NestedOutput) => flatValues(inner));
   return [output === null ? NaN : Number(output)];
 }

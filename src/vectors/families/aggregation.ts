@@ -213,7 +213,7 @@ export const AGGREGATION_MISTAKES: readonly Mistake[] = [
   {
     name: "row_denominator_counts_masked",
     sentence: "divides each row by all of its columns where its trained tokens were meant",
-    compute: (vectorCase, right, dialect) => {
+    compute: (vectorCase, _right, dialect) => {
       if (!dialect.startsWith("seq_mean_token_mean")) return undefined;
       const { T } = sizes(vectorCase);
       const rows = dialect.endsWith("nonempty") ? onlyTrained : undefined;
@@ -223,7 +223,7 @@ export const AGGREGATION_MISTAKES: readonly Mistake[] = [
   {
     name: "numerator_unmasked",
     sentence: "sums all tokens and divides by those under the mask",
-    compute: (vectorCase, right, dialect) => {
+    compute: (vectorCase, _right, dialect) => {
       if (dialect !== "token_mean") return undefined;
       const count = Math.max(tokens(vectorCase), 1e-8);
       const { B, T } = sizes(vectorCase);
@@ -309,7 +309,7 @@ export const AGGREGATION_MISTAKES: readonly Mistake[] = [
   {
     name: "columns_then_rows",
     sentence: "averages over rows first and over columns then: the wrong axis",
-    compute: (vectorCase, right, dialect) => {
+    compute: (vectorCase, _right, dialect) => {
       if (!dialect.startsWith("seq_mean_token_mean")) return undefined;
       const mask = rowsOf(input(vectorCase, "mask"));
       const { B, T } = sizes(vectorCase);

@@ -1,0 +1,176 @@
+/** Holds the judge to right, mistaken, odd, incomplete and hostile trainers. */
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { UserError } from "../../src/core/errors.ts";
+import { VECTOR_FAMILIES } from "../../src/vectors/families.ts";
+import { judgeFunction, judgeResults, vectorJudge } from "../../src/vectors/judge.ts";
+import {
+  judgeTrainerFunction,
+  runVectors,
+  type VectorFunction,
+} from "../../src/vectors/judge_trainer.ts";
+import { predictionsOf } from "../../src/vectors/predictions.ts";
+import { readResults } from "../../src/vectors/results.ts";
+import { sayVerdict } from "../../src/vectors/say_verdict.ts";
+
+/** The mean over trained tokens in float32, with whatever its caller does to both sums. */
+const tokenMean = (
+  change: (sum: number, count: number, size: number) => number = (sum, count) => sum / count,
+): VectorFunction =>
+({ inputs: { term, mask } }) => {
+  let [sum, count] = [0, 0];
+  for (const [i, value] of term!.values.entries()) {
+    if (mask!.values[i] === 0) continue;
+    sum = Math.fround(sum + value);
+    count += 1;
+  }
+  return { loss: count === 0 ? 0 : Math.fround(change(sum, count, term!.values.length)) };
+};
+
+Deno.test("a function in float32 matches its dialect, and what it lacks is said", async () => {
+  const judged = await judgeTrainerFunction("aggregation", tokenMean(), { name: "mine" });
+  assertEquals([judged.verdict, judged.dialects], ["matches", ["token_mean"]]);
+  assert(sayVerdict(judged).some((sentence) => sentence.startsWith("dterm is missing")));
+});
+
+Deno.test("a known mistake is named with its dialect; an unknown one is not", async () => {
+  const wrong = await judgeTrainerFunction("aggregation", tokenMean((sum, _, size) => sum / size));
+  assertEquals(wrong.verdict, "mistaken");
+  assert(wrong.mistakes.some(({ name }) => name === "denominator_counts_masked"));
+  const odd = await judgeTrainerFunction(
+    "aggregation",
+    tokenMean((sum, count) => sum / count ** 0.9),
+  );
+  assertEquals([odd.verdict, odd.mistakes], ["unknown", []]);
+  assert(sayVerdict(odd)[0]!.includes("no known mistake explains it"));
+});
+
+Deno.test("each edge is told apart, and two mistakes at different edges are both named", async () => {
+  const judged = await judgeTrainerFunction("aggregation", ({ inputs: { term, mask } }) => {
+    const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
+    return {
+      loss: sum(term!.values.map((value, i) => value * mask!.values[i]!)) / sum(mask!.values),
+    };
+  });
+  assertEquals([judged.verdict, judged.dialects], ["matches-but-edges", ["token_mean"]]);
+  assertEquals(judged.mistakes.map(({ name, explains }) => [name, explains]), [
+    ["mask_by_product", ["nan_masked", "infinity_masked"]],
+    ["nan_where_empty", ["empty_batch"]],
+  ]);
+});
+
+Deno.test("results rounded to bfloat16 are called so", async () => {
+  const bits = new DataView(new ArrayBuffer(4));
+  const judged = await judgeTrainerFunction("aggregation", (call) => {
+    const { loss } = tokenMean()(call) as { loss: number };
+    bits.setFloat32(0, loss);
+    bits.setUint32(0, (bits.getUint32(0) + 0x8000) & 0xffff0000);
+    return { loss: bits.getFloat32(0) };
+  });
+  assertEquals([judged.verdict, judged.dialects], ["low-precision", ["token_mean"]]);
+});
+
+Deno.test("every dialect is recognised from its own answers, and every mistake from its own", () => {
+  const wrongly: string[] = [];
+  const judgeWith = vectorJudge();
+  for (const family of VECTOR_FAMILIES) {
+    const { digest } = runless(family.name);
+    const judge = (
+      answers: (id: string) => Readonly<Record<string, { values: readonly number[] }>>,
+    ) =>
+      judgeWith({
+        name: "f",
+        family: family.name,
+        digest,
+        results: Object.fromEntries(family.cases.map(({ id }) => [
+          id,
+          Object.fromEntries(
+            Object.entries(answers(id)).map(([key, { values }]) => [key, values.map(Math.fround)]),
+          ),
+        ])),
+      });
+    const predictions = predictionsOf(family);
+    for (const { dialect, outputs } of predictions) {
+      const { verdict, dialects } = judge((id) => outputs.get(id)!);
+      if (verdict !== "matches" || dialects.join() !== dialect.name) {
+        wrongly.push(`${family.name} ${dialect.name}: ${verdict} ${dialects}`);
+      }
+    }
+    // One dialect a family: the judge goes through all candidates each time.
+    const { dialect, outputs, mistaken } = predictions[0]!;
+    for (const one of mistaken) {
+      const judged = judge((id) => one.outputs.get(id) ?? outputs.get(id)!);
+      const named = judged.mistakes.map(({ name }) => name);
+      if (!named.includes(one.mistake.name)) {
+        wrongly.push(`${dialect.name} with ${one.mistake.name}: ${judged.verdict} ${named}`);
+      }
+    }
+  }
+  assertEquals(wrongly, []);
+});
+
+/** A function's results before it has any. */
+function runless(family: string) {
+  const results = { name: "f", family, digest: "?", results: {} };
+  const note = judgeFunction(results).notes[0]!;
+  return { ...results, digest: /here (\w+)/.exec(note)![1]! };
+}
+
+Deno.test("missing, extra, wrongly sized and failed vectors are said in a sentence each", async () => {
+  const given = await runVectors("aggregation", (call) => {
+    if (call.inputs.mask!.shape[0] === 1) throw new Error("too small");
+    return tokenMean()(call);
+  });
+  const results = { ...given.results, extra: { loss: 1 }, full: { loss: [1, 2] } };
+  const judged = judgeFunction({ ...given, results });
+  assertEquals([judged.verdict, judged.dialects], ["incomplete", ["token_mean"]]);
+  const said = sayVerdict(judged).join("\n");
+  for (
+    const part of [
+      "no result for full, one_row",
+      "extra: no such vector",
+      "full: loss has 2 values, but 1 are expected",
+      "one_row: the function failed: too small",
+    ]
+  ) assert(said.includes(part), said);
+});
+
+Deno.test("other vectors, another family and no results are not judged", () => {
+  const judged = judgeResults({
+    v: 1,
+    functions: [
+      { name: "a", family: "aggregation", digest: "0", results: { full: { loss: 1 } } },
+      { name: "b", family: "agregation", digest: "0", results: {} },
+      { ...runless("aggregation"), name: "c" },
+    ],
+  });
+  assertEquals(judged.map(({ verdict }) => verdict), Array(3).fill("not-checkable"));
+  assert(judged[1]!.notes[0]!.includes('did you mean "aggregation"'), judged[1]!.notes[0]);
+});
+
+Deno.test("readResults() refuses what is not a file of results with one sentence", () => {
+  const deep = JSON.parse(`${"[".repeat(500)}1${"]".repeat(500)}`);
+  const one = (results: unknown) => ({
+    v: 1,
+    functions: [{ name: "f", family: "kl", digest: "0", results }],
+  });
+  for (
+    const [value, part] of [
+      [null, "an object"],
+      [{ v: 2, functions: [] }, "version 2"],
+      [{ v: 1, functions: [] }, "at least 1 items"],
+      [one({ x: { loss: "12" } }), "has none of the allowed forms"],
+      [one({ x: { loss: deep } }), "nested deeper"],
+    ] as const
+  ) {
+    const error = assertThrows(() => readResults(value, { source: "r.json" }), UserError);
+    assert((error as Error).message.includes(part), (error as Error).message);
+  }
+  const odd = readResults(
+    JSON.parse(
+      JSON.stringify(one({ x: { loss: [[1, "NaN"], null] } }))
+        .replace('"x"', '"__proto__"'),
+    ),
+    { source: "r.json" },
+  );
+  assertEquals(judgeResults(odd)[0]!.verdict, "not-checkable");
+});
