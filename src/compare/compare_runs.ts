@@ -64,7 +64,7 @@ export interface RunComparison {
   readonly whyNotAligned?: string;
   /** True where both are runs of ours with the same settings and seed. */
   readonly isSameSetup: boolean;
-  /** Null where the logs share no key or step. */
+  /** Null where the logs share no key or step, or are of two frameworks: their equal keys are equal words, no more. */
   readonly equal: EqualPart | null;
   /** Those that part first come first; then those that do not part, then what cannot be said. */
   readonly metrics: readonly MetricComparison[];
@@ -256,7 +256,6 @@ export function compareRuns(a: ComparedRun, b: ComparedRun): RunComparison {
     isAligned: whyNotAligned === undefined,
     ...(whyNotAligned !== undefined && { whyNotAligned }),
     isSameSetup: a.isOwn && b.isOwn && settings.length === 0,
-    // Equal keys of two frameworks are equal words, no more.
     equal: isSameFramework && whyNotAligned === undefined ? equalPart(a.view, b.view) : null,
     metrics: pairs.map((pair) => compareMetric(pair, { whyNotAligned, isSameFramework })).sort(
       byParting,

@@ -32,6 +32,8 @@ export interface RunRecord {
   readonly ranges?: ReadonlyMap<string, readonly [number, number]>;
   /** Why it has no score, for example that it is not finished. */
   readonly leftOut?: string | undefined;
+  /** True where nothing was read of it, so that its settings are those that were planned. */
+  readonly isPlanOnly?: boolean;
   /** Episodes in a step; undefined where that is not known. */
   readonly episodesPerStep?: number | undefined;
   /** Undefined where it was not judged. */

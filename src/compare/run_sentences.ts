@@ -17,11 +17,13 @@ function against([first, second]: readonly [number | null, number | null]): stri
 
 /** How far two logs are equal, number by number. */
 export function equalSentence(
-  { equal, isSameSetup, isAligned, whyNotAligned }: RunComparison,
+  { equal, isSameSetup, isAligned, whyNotAligned, trainers }: RunComparison,
 ): string {
   if (!isAligned) return `Steps cannot be aligned: ${whyNotAligned}.`;
   if (equal === null) {
-    return "The logs share no key at a step that both have, or are of two frameworks.";
+    return trainers[0] === trainers[1]
+      ? "The logs share no key at a step that both have."
+      : "Of two frameworks no numbers are compared by their keys, only what is defined alike.";
   }
   const { equalSteps, commonSteps, firstDifferent, keys } = equal;
   const setup = isSameSetup ? "Same settings and seed: " : "";

@@ -69,7 +69,7 @@ function resultsTable({ groups, threshold, axes, differences }: GroupComparison)
   };
   const reach = threshold === null ? "steps" : `steps to ${number(threshold)}`;
   return dataTable({
-    title: "Settings and result; a click on a column sorts",
+    title: "Settings and result",
     isSortable: true,
     columns: [
       ...columnsOf("text", "group", ...shown),
@@ -218,24 +218,32 @@ function seedsTable({ groups }: GroupComparison): Html {
   }</details>`;
 }
 
+/** A column for each group, as far as they are few; of many the number of all runs. */
+const MAX_COLUMNS = 6;
+
+/** Of few groups a column each, since settings are many; of many groups a row each. */
 function settingsTable({ groups, differences }: GroupComparison, prefix: string): Html {
   if (differences.length === 0) return NOTHING;
-  return html`${partHeading(idOf(prefix, "settings"), "Settings that differ")}
-${
-    dataTable({
-      title: "Settings that differ",
-      hasCaption: false,
+  const shared = { title: "Settings that differ", hasCaption: false };
+  const table = groups.length <= MAX_COLUMNS
+    ? dataTable({
+      ...shared,
+      columns: columnsOf("text", "setting", ...groups.map(({ name }) => name)),
+      rows: differences.map(({ name, values }) => [name, ...values.map(settingText)]),
+    })
+    : dataTable({
+      ...shared,
+      isSortable: true,
       columns: columnsOf("text", "group", ...differences.map(({ name }) => name)),
       rows: groups.map(({ name }, i) => [
         name,
         ...differences.map(({ values }) => settingText(values[i])),
       ]),
-    })
-  }`;
+    });
+  return html`${
+    partHeading(idOf(prefix, "settings"), "Settings that differ")
+  }<div class="settings">${table}</div>`;
 }
-
-/** A column for each group, as far as they are few; of many the number of all runs. */
-const MAX_COLUMNS = 6;
 
 function findingsTable({ groups, findings }: GroupComparison, prefix: string): Html {
   if (!findings) return NOTHING;

@@ -116,6 +116,33 @@ Deno.test("readComparison() reads a sweep: groups by its axes, unfinished and fa
     assertEquals(content.comparisons.map(({ comparison: { kind } }) => kind), ["seeds"]);
   }));
 
+Deno.test("readComparison() leaves out a run that has just begun, is damaged or was cut off, and compares the others", () =>
+  withFolder(async (folder) => {
+    writeSyntheticSweep(folder, {
+      axes: { algorithm: ["grpo", "rloo"] },
+      seeds: 5,
+      scoreOf: (_, seed) => 0.5 + seed / 100,
+    });
+    const { runs } = sweepPaths(folder);
+    const file = (cell: number, name: string) => `${runs}/000000000000000${cell}/${name}`;
+    Deno.writeTextFileSync(file(0, "metrics.jsonl"), "");
+    Deno.removeSync(file(1, "metrics.jsonl"));
+    Deno.writeTextFileSync(file(2, "config.json"), '{"config": {');
+    Deno.writeTextFileSync(file(3, "metrics.jsonl"), "no log\n");
+    const whole = Deno.readTextFileSync(file(4, "metrics.jsonl"));
+    Deno.writeTextFileSync(file(4, "metrics.jsonl"), whole.slice(0, -40));
+    const { comparison } = await overSeeds([folder]);
+    assertEquals(comparison.groups.map(({ name, runs }) => [name, runs]), [["rloo", 5], [
+      "grpo",
+      0,
+    ]]);
+    const why = comparison.leftOut.map(({ why }) => why);
+    assertEquals(why.slice(0, 2), ["it has made no step", "it has made no step"]);
+    assertMatch(why[2], /^it cannot be read: .*config\.json.* is not valid JSON/);
+    assertMatch(why[3], /^it cannot be read: /);
+    assertEquals(why[4], "it is not finished: 12 of 13 steps");
+  }));
+
 Deno.test("readComparison() groups run folders by their settings, and writes nothing of its own into groups", () =>
   withFolder(async (folder) => {
     const paths = [0, 1, 2].flatMap((seed) =>

@@ -7,7 +7,7 @@ import type { Curve } from "../../compare/sample_efficiency.ts";
 import { judgeLog } from "../../diagnose/findings/judge_log.ts";
 import { readRunLog } from "../../files/log_source.ts";
 import { isOwnRun } from "../../files/own_run.ts";
-import { exists, isFolder, namesIn } from "../../files/paths.ts";
+import { exists, infoOf, isFolder, namesIn } from "../../files/paths.ts";
 import { type LogSeries, seriesOf } from "../../logs/run_log.ts";
 import { CANONICAL, type CanonicalMetric } from "../../producers/definition.ts";
 import { interpret } from "../../producers/interpret.ts";
@@ -57,6 +57,8 @@ export interface RecordReading {
   /** Names of groups that logs were given, by path. */
   readonly groups?: ReadonlyMap<string, string>;
 }
+
+const isOfEnvironment = (name: string) => ENVIRONMENT.some((one) => one === name);
 
 /** A setting as a comparison holds it. */
 function plain(value: unknown): Settings[string] {
@@ -162,7 +164,6 @@ async function readOwn(
   const settings = readSettings(runPaths(path).config);
   const { config } = settings;
   const all = ownSettings(settings);
-  const isOfEnvironment = (name: string) => ENVIRONMENT.some((one) => one === name);
   const entries = Object.entries(all);
   const known = {
     path,
@@ -176,7 +177,9 @@ async function readOwn(
     group: groups?.get(path),
     episodesPerStep: episodesPerStep(config),
   };
-  if (!exists(runPaths(path).metrics)) {
+  const metrics = infoOf(runPaths(path).metrics);
+  // The file is there before its first row.
+  if (metrics === undefined || metrics.size === 0) {
     return { ...known, curves: new Map(), leftOut: "it has made no step" };
   }
   const view = await readByItself(path);
@@ -216,20 +219,19 @@ async function readForeign(
   };
 }
 
-const NOT_BEGUN = "it has not begun";
-
-/** Cells whose run has not begun: nothing of them is known but what the plan says. */
-function notBegun(sweep: Sweep, cell: Sweep["cells"][number]): RunRecord {
+/** A cell of whose run nothing is known but what the plan says. */
+function planned(sweep: Sweep, cell: Sweep["cells"][number], leftOut: string): RunRecord {
   const { settings, seed, condition, folder } = cell;
-  const isOfEnvironment = (name: string) => ENVIRONMENT.some((one) => one === name);
+  const entries = Object.entries(settings);
   return {
     path: folder,
     seed,
-    method: settingsFrom(Object.entries(settings).filter(([name]) => !isOfEnvironment(name))),
-    environment: settingsFrom(Object.entries(settings).filter(([name]) => isOfEnvironment(name))),
+    method: settingsFrom(entries.filter(([name]) => !isOfEnvironment(name))),
+    environment: settingsFrom(entries.filter(([name]) => isOfEnvironment(name))),
     axes: [...sweep.axes, ...condition === null ? [] : ["condition"]],
     curves: new Map(),
-    leftOut: NOT_BEGUN,
+    leftOut,
+    isPlanOnly: true,
   };
 }
 
@@ -241,27 +243,39 @@ async function readSweepRuns(path: string, reading: RecordReading): Promise<RunR
         "name a sweep that trains",
     );
   }
-  const axes = sweep.axes.filter((name) => !ENVIRONMENT.some((one) => one === name));
   const runs: RunRecord[] = [];
   for (const cell of sweep.cells) {
-    const { folder, condition } = cell;
-    const hasBegun = exists(runPaths(folder).config);
-    const run = hasBegun
-      ? await readOwn({ path: folder, axes, condition }, reading)
-      : notBegun(sweep, cell);
+    const run = await readCell(sweep, cell, reading);
     const problem = run.leftOut === undefined ? undefined : readOutcome(path, cell.id)?.problem;
     reading.onRun?.(runs.length + 1, sweep.cells.length);
     runs.push(problem ? { ...run, leftOut: `${run.leftOut}; it failed: ${problem}` } : run);
   }
-  return likeBegun(runs);
+  return likeRead(runs);
 }
 
-/** Cells that have not begun join the group whose runs share the settings that the plan gives them. */
-function likeBegun(runs: readonly RunRecord[]): RunRecord[] {
-  const begun = runs.filter(({ leftOut }) => !leftOut?.startsWith(NOT_BEGUN));
+/** The run of a cell; one that cannot be read is left out with the reason, for the sake of the others. */
+async function readCell(
+  sweep: Sweep,
+  cell: Sweep["cells"][number],
+  reading: RecordReading,
+): Promise<RunRecord> {
+  const { folder, condition } = cell;
+  if (!exists(runPaths(folder).config)) return planned(sweep, cell, "it has not begun");
+  const axes = sweep.axes.filter((name) => !isOfEnvironment(name));
+  try {
+    return await readOwn({ path: folder, axes, condition }, reading);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return planned(sweep, cell, `it cannot be read: ${error.message}`);
+  }
+}
+
+/** Runs of which only the plan is known join the group whose runs share the settings that the plan gives them. */
+function likeRead(runs: readonly RunRecord[]): RunRecord[] {
+  const read = runs.filter(({ isPlanOnly }) => !isPlanOnly);
   return runs.map((run) => {
-    if (!run.leftOut?.startsWith(NOT_BEGUN)) return run;
-    const alike = begun.find(({ method }) =>
+    if (!run.isPlanOnly) return run;
+    const alike = read.find(({ method }) =>
       Object.entries(run.method).every(([name, value]) => (method[nameOf(name)] ?? null) === value)
     );
     return alike ? { ...run, method: alike.method } : run;
