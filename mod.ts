@@ -21,6 +21,16 @@ export {
   sampleVariance,
   wilsonInterval,
 } from "./src/core/statistics.ts";
+export { type Interval, Resamples, type Strata } from "./src/compare/strata.ts";
+export { meanInterval } from "./src/compare/mean_interval.ts";
+export { interquartileMean, interquartileMeanInterval } from "./src/compare/interquartile_mean.ts";
+export { probabilityOfImprovement } from "./src/compare/probability_of_improvement.ts";
+export { performanceProfile, type ProfilePoint } from "./src/compare/performance_profile.ts";
+export {
+  type PairedDifference,
+  pairedDifference,
+  type SeedScore,
+} from "./src/compare/paired_difference.ts";
 export {
   parseSafetensors,
   requireTensor,

@@ -12,9 +12,9 @@ function middleMean(values: Float64Array, weights: ArrayLike<number>): number {
   let passed = 0;
   let sum = 0;
   for (let i = 0; i < values.length; i++) {
-    const next = passed + weights[i];
+    const next = passed + (weights[i] ?? NaN);
     const inside = Math.min(next, 1 - TRIMMED) - Math.max(passed, TRIMMED);
-    if (inside > 0) sum += inside * values[i];
+    if (inside > 0) sum += inside * (values[i] ?? NaN);
     passed = next;
   }
   return sum / (1 - 2 * TRIMMED);
@@ -64,15 +64,16 @@ export function interquartileMeanInterval(
   const sorted = ascending(strata);
   const values = Float64Array.from(sorted, ({ score }) => score);
   // Of each score the draws of its stratum, and where in a row of them its own count stands.
-  const counts = sorted.map(({ stratum }) =>
-    resamples.countsOf(stratum, at(strata, stratum).length)
-  );
-  const sizes = sorted.map(({ stratum }) => at(strata, stratum).length);
+  const places = sorted.map(({ stratum, seed, weight }) => {
+    const size = at(strata, stratum).length;
+    return { counts: resamples.countsOf(stratum, size), size, seed, weight };
+  });
   const weights = new Float64Array(sorted.length);
   const drawn = new Float64Array(resamples.count);
   for (let b = 0; b < resamples.count; b++) {
-    for (let i = 0; i < sorted.length; i++) {
-      weights[i] = sorted[i].weight * counts[i][b * sizes[i] + sorted[i].seed];
+    let i = 0;
+    for (const { counts, size, seed, weight } of places) {
+      weights[i++] = weight * (counts[b * size + seed] ?? NaN);
     }
     drawn[b] = middleMean(values, weights);
   }

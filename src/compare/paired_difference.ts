@@ -6,16 +6,21 @@ import type { Interval } from "./strata.ts";
 export interface SeedScore {
   /** The setting of the environment. */
   readonly stratum: string;
+  /** The seed of its run. */
   readonly seed: number;
+  /** What it reached. */
   readonly score: number;
 }
 
 /** Ours less theirs, over pairs. */
 export interface PairedDifference {
+  /** Runs of equal seed and stratum. */
   readonly pairs: number;
-  /** Pairs in which ours is higher, and lower; the rest are equal. */
+  /** Pairs in which ours is higher. */
   readonly higher: number;
+  /** Pairs in which ours is lower; the rest are equal. */
   readonly lower: number;
+  /** Mean of the differences, strata alike. */
   readonly mean: number;
   /** 95 % interval of the mean; undefined of fewer than two pairs in a stratum, or where all differences are equal. */
   readonly interval: Interval | undefined;

@@ -9,8 +9,9 @@ export interface ProfilePoint {
   readonly score: number;
   /** Share of runs above τ, mean over the strata. */
   readonly share: number;
-  /** Its 95 % interval; undefined of too few runs. */
+  /** The low end of its 95 % interval. */
   readonly low: number;
+  /** The high end. */
   readonly high: number;
 }
 

@@ -1,4 +1,5 @@
 /** How likely a run of one method beats a run of another, with an interval that holds where all of them do. */
+import { at } from "../core/element.ts";
 import { mean, sampleVariance } from "../core/statistics.ts";
 import { normalQuantile, solveIncreasing } from "./distributions.ts";
 import { type Interval, leastSeeds, type Strata } from "./strata.ts";
@@ -54,10 +55,10 @@ export function probabilityOfImprovement(
 ): Interval | undefined {
   if (ours.length === 0 || ours.length !== theirs.length) return undefined;
   if (Math.min(leastSeeds(ours), leastSeeds(theirs)) < 1) return undefined;
-  const estimate = mean(ours.map((scores, s) => shareAbove(scores, theirs[s])));
+  const estimate = mean(ours.map((scores, s) => shareAbove(scores, at(theirs, s))));
   const z = normalQuantile((1 + level) / 2);
   const overStrata = (varianceOf: (ours: readonly number[], theirs: readonly number[]) => number) =>
-    ours.reduce((sum, scores, s) => sum + varianceOf(scores, theirs[s]), 0) / ours.length ** 2;
+    ours.reduce((sum, scores, s) => sum + varianceOf(scores, at(theirs, s)), 0) / ours.length ** 2;
   const expectedAt = (p: number) => overStrata((a, b) => varianceAt(p, a.length, b.length));
   const expected = expectedAt(estimate);
   const excess = expected > 0

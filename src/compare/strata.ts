@@ -9,8 +9,11 @@ export type Strata = readonly (readonly number[])[];
 
 /** An estimate with the ends of its interval. */
 export interface Interval {
+  /** The estimate itself; it need not stand in the middle. */
   readonly estimate: number;
+  /** The low end. */
   readonly low: number;
+  /** The high end. */
   readonly high: number;
 }
 
@@ -38,7 +41,7 @@ export class Resamples {
   /** Number of resamples. */
   readonly count: number;
 
-  /** @param options.count Number of resamples (default 2,000). */
+  /** Takes the seed of the draws (default 0) and the number of resamples (default 2,000). */
   constructor({ seed = 0, count = RESAMPLES }: {
     readonly seed?: number;
     readonly count?: number;
@@ -48,6 +51,8 @@ export class Resamples {
   }
 
   /**
+   * How often each seed is drawn.
+   *
    * @param stratum Its number.
    * @param size n.
    * @returns count × n counts, a resample a row.
@@ -59,7 +64,10 @@ export class Resamples {
     const counts = new Uint16Array(this.count * size);
     const draws = randomSequence({ seed: this.#seed, stream: RESAMPLE_STREAM, step: stratum });
     for (let first = 0; first < counts.length; first += size) {
-      for (let i = 0; i < size; i++) counts[first + draws.integer(size)]++;
+      for (let i = 0; i < size; i++) {
+        const drawn = first + draws.integer(size);
+        counts[drawn] = (counts[drawn] ?? 0) + 1;
+      }
     }
     this.#tables.set(name, counts);
     return counts;

@@ -103,7 +103,7 @@ export function readersOf(key: string): KeyReaders {
 
 /** Whether a key is read under a configuration: `clipLow` is not, where the surrogate is not clipped. */
 export function isKeyRead(key: string, config: ReadConfig): boolean {
-  return !Object.hasOwn(READERS, key) || READERS[key].isRead(config);
+  return !Object.hasOwn(READERS, key) || READERS[key]?.isRead(config) === true;
 }
 
 /**
