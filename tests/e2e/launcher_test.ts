@@ -35,7 +35,7 @@ Deno.test("agentrl --help lists the commands in groups within 80 columns and nee
   assert(help.stdout.split("\n").every((line) => line.length <= 80));
   // What the user of another trainer came for stands first.
   const names = Array.from(help.stdout.matchAll(/^ {2}(\w+) /gm), ([, name]) => name);
-  assertEquals(names.slice(0, 5), ["triage", "report", "formats", "convert", "metrics"]);
+  assertEquals(names.slice(0, 5), ["triage", "report", "compare", "watch", "formats"]);
   assertEquals(new Set(names).size, names.length);
   const none = await run([]);
   assertEquals([none.code, none.stdout, none.stderr], [2, "", help.stdout]);
