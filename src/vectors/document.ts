@@ -31,7 +31,9 @@ export const vectorSchema = z.object({
   about: z.string().describe("what it is there for"),
   edge: z.boolean().describe("right trainers differ or fail here: told apart from the others"),
   sameAs: NAME.optional()
-    .describe("vector with the same outputs, up to the order of rows, padding, or the cut"),
+    .describe(
+      "vector with the same outputs, up to the order of rows or padding; of cuts, by global dialects",
+    ),
   inputs: arrays,
   config: z.record(NAME, z.number()),
   tolerance: z.object({
