@@ -70,10 +70,12 @@ export interface Tolerance {
 
 /** The largest finite absolute value; 0 where there is none. */
 export function scaleOf(values: readonly number[]): number {
-  return values.reduce(
-    (most, value) => Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most,
-    0,
-  );
+  let most = 0;
+  for (const value of values) {
+    const size = Math.abs(value);
+    if (size > most && size < Infinity) most = size;
+  }
+  return most;
 }
 
 /**
@@ -89,12 +91,14 @@ export function distance(
 ): number {
   const allowed = absolute + relative * scaleOf(expected);
   let most = 0;
-  for (const [i, value] of expected.entries()) {
+  for (let i = 0; i < expected.length; i++) {
+    const value = expected[i] ?? NaN;
     const found = got[i] ?? NaN;
     // What is beyond float32 is infinite there, and right.
     if (Object.is(found, value) || found === value || found === Math.fround(value)) continue;
     const error = Math.abs(found - value) / allowed;
-    most = Math.max(most, Number.isNaN(error) ? Infinity : error);
+    if (Number.isNaN(error)) return Infinity;
+    if (error > most) most = error;
   }
   return most;
 }

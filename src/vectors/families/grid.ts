@@ -14,14 +14,11 @@ export function gridRows<const Name extends string>(
     const values = inputs[name];
     return values === undefined ? [] : rowsOf(values);
   });
-  return Array.from(
-    { length: columns[0]?.length ?? 0 },
-    (_, b) =>
-      names.reduce<Partial<RowOf<Name>>>(
-        (row, name, i) => ({ ...row, [name]: columns[i]?.[b] ?? [] }),
-        {},
-      ) as RowOf<Name>,
-  );
+  return Array.from({ length: columns[0]?.length ?? 0 }, (_, b) => {
+    const row: Record<string, readonly number[]> = {};
+    for (const [i, name] of names.entries()) row[name] = columns[i]?.[b] ?? [];
+    return row as RowOf<Name>;
+  });
 }
 
 /** Log-probs whose differences from `base` are given, as float32. */
