@@ -7,7 +7,7 @@ import { arraysDistance, predictionsOf } from "../../src/vectors/predictions.ts"
 import { type Arrays, float32Digits } from "../../src/vectors/values.ts";
 
 /** Of all files, one after the other. Raise the version of the form where an answer that was right changes. */
-const SHA256 = "f4c12e5f74b33d36d50a2122e5f861f243884339e50547eb7a8c81627f8ba0c8";
+const SHA256 = "1e48d33333e3ecacc967df7b3b076e6decee8d1195071f192f3b126cb984946c";
 
 type Answers = (id: string) => Arrays;
 

@@ -56,7 +56,7 @@ const raw = (reward: number) => reward;
 const USERS: Readonly<Record<string, readonly string[]>> = {
   "grpo_n-1_eps1e-4_single-0": ["TRL scale_rewards=group (std + 1e-4)"],
   "grpo_n-1_eps1e-6_single-raw": ["verl grpo (epsilon 1e-6)"],
-  "grpo_n-1_eps1e-6_single-0": ["agentrl grpo, for groups of two or more", "slime"],
+  "grpo_n-1_eps1e-6_single-0": ["agentrl grpo, for groups of two or more"],
   "grpo_n-1_eps1e-9_single-0": ["OpenRLHF group_norm (std + 1e-9)"],
   "grpo_n-1_eps1e-8_single-0": ["Oat, and many of one file"],
 };
@@ -113,7 +113,7 @@ const OTHERS: readonly Dialect[] = [
   {
     name: "grpo_batch-std_eps1e-4",
     sentence: "(r − mean of the group) / (std of the whole batch + 1e-4), n − 1",
-    usedBy: ["TRL scale_rewards=batch (since 2025-08)"],
+    usedBy: ["TRL scale_rewards=batch"],
     compute: advantages(({ rewards, groups }) => {
       const std = standardDeviation(rewards, 1);
       return groupCenteredAdvantage(rewards, groups).map((value) => value / (std + 1e-4));
@@ -123,7 +123,7 @@ const OTHERS: readonly Dialect[] = [
     name: "whitened_tokens",
     sentence: "(r − mean) / √(var + 1e-8) over all trained tokens of the batch, n − 1, so that " +
       "long answers count more",
-    usedBy: ["verl reinforce_plus_plus", "OpenRLHF reinforce"],
+    usedBy: ["verl reinforce_plus_plus, for one reward at the end and γ = 1"],
     compute: advantages(({ rewards, lengths }) => whitened(rewards, lengths)),
   },
   {

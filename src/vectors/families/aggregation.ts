@@ -91,7 +91,7 @@ export const AGGREGATION_DIALECTS: readonly Dialect[] = [
   {
     name: "seq_mean_token_sum_nonempty",
     sentence: "the sum over trained tokens divided by the number of rows that have one",
-    usedBy: ["verl seq-mean-token-sum (since 2025)"],
+    usedBy: ["verl seq-mean-token-sum (2026)"],
     compute: byMode("seq_mean_token_sum", onlyTrained),
   },
   {
@@ -104,7 +104,7 @@ export const AGGREGATION_DIALECTS: readonly Dialect[] = [
   {
     name: "seq_mean_token_mean_nonempty",
     sentence: "each row's mean over its trained tokens, then the mean over rows that have one",
-    usedBy: ["verl seq-mean-token-mean (since 2025)"],
+    usedBy: ["verl seq-mean-token-mean (2026)"],
     compute: byMode("seq_mean_token_mean", onlyTrained),
   },
   {

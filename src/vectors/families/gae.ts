@@ -71,19 +71,19 @@ const DIALECTS: readonly Dialect[] = [
   {
     name: "skips_masked_whitened",
     sentence: "skips_masked, with the advantages whitened over the mask and the returns left",
-    usedBy: ["verl gae (since 2025-06)"],
+    usedBy: ["verl gae (2026)"],
     compute: whiten(skipping),
   },
   {
     name: "plain",
     sentence: "every column is a step, those outside the mask included",
-    usedBy: ["slime ppo", "OpenRLHF gae, which sets what is masked to 0 before", "TRL PPOTrainer"],
+    usedBy: ["slime ppo", "TRL PPOTrainer"],
     compute: plain,
   },
   {
     name: "plain_whitened",
     sentence: "plain, with the advantages whitened over the mask and the returns left",
-    usedBy: ["verl gae before 2025-06", "OpenRLHF, which whitens over the batch"],
+    usedBy: ["verl gae of early 2025"],
     compute: whiten(plain),
   },
 ];

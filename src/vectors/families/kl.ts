@@ -60,13 +60,13 @@ export const KL_DIALECTS: readonly Dialect[] = [
     usedBy: ["TRL", "OpenRLHF k3", "slime k3", "GRPO's paper", "agentrl k3"],
     term: plain("k3"),
   }),
-  dialect("abs", "|d|", { usedBy: ["verl abs"], term: absoluteKlTerm }),
+  dialect("abs", "the absolute value of d", { usedBy: ["verl abs"], term: absoluteKlTerm }),
   dialect("k3_clamped_20_10", "k3 of d clamped to ±20, itself clamped to ±10", {
-    usedBy: ["verl low_var_kl, k3 (since 2025-05)", "SkyRL k3", "Unsloth (2026)"],
+    usedBy: ["verl low_var_kl, k3 (2026)", "SkyRL k3", "Unsloth (2026)"],
     term: clamped("k3", 20, 10),
   }),
   dialect("k3_clamped_20", "k3 of d clamped to ±20", {
-    usedBy: ["NeMo-RL k3 with input clamp"],
+    usedBy: ["trainers that clamp only what goes into the exponential"],
     term: clamped("k3", 20, Infinity),
   }),
   dialect(
@@ -74,7 +74,7 @@ export const KL_DIALECTS: readonly Dialect[] = [
     "k3, clamped to ±10 after its exponential, so that its gradient is 0 · ∞, NaN, where float32 " +
       "overflows",
     {
-      usedBy: ["slime low_var_kl", "verl low_var_kl before 2025-05"],
+      usedBy: ["slime low_var_kl", "verl low_var_kl of early 2025"],
       term: (d) => {
         const term = clamped("k3", Infinity, 10)(d);
         return overflows(d) ? { ...term, derivative: NaN } : term;
@@ -86,11 +86,11 @@ export const KL_DIALECTS: readonly Dialect[] = [
     term: (d) => withK2Derivative(klTerm("k3", d), d),
   }),
   dialect("k3_clamped_20_10_grad_k2", "k3_clamped_20_10 with the gradient of k2", {
-    usedBy: ["verl k3+ (since 2025-09)"],
+    usedBy: ["verl k3+, low_var_kl+ (2026)"],
     term: (d) => withK2Derivative(clamped("k3", 20, 10)(d), d),
   }),
   dialect("k1_grad_k2", "k1 with the gradient of k2", {
-    usedBy: ["verl k1+ (since 2025-09)"],
+    usedBy: ["verl k1+ (2026)"],
     term: (d) => withK2Derivative(klTerm("k1", d), d),
   }),
 ];

@@ -59,9 +59,9 @@ const USERS: Readonly<Record<string, readonly string[]>> = {
   ],
   token_mask: ["TRL token_mask", "prime-rl (two bounds)", "OpenRLHF icepop"],
   sequence_truncate: ["verl rollout_is=sequence", "TRL sequence_truncate"],
-  sequence_mask: ["TRL sequence_mask (its default since 2025-12)"],
+  sequence_mask: ["TRL sequence_mask"],
   geometric_truncate: [],
-  geometric_mask: ["verl rollout_rs geometric, NeMo-RL seq-mask-tis"],
+  geometric_mask: ["verl rejection by geometric mean"],
 };
 
 const DIALECTS: readonly Dialect[] = (["token", "sequence", "geometric"] as const).flatMap((
