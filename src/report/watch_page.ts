@@ -12,7 +12,7 @@ import { groupCharts, otherCharts } from "./run_panels.ts";
 import { partHeading } from "./tables.ts";
 import { grave, lastStep, type WatchContent, type WatchedRun } from "./watch_data.ts";
 import { overlayGroups } from "./watch_overlay.ts";
-import { countWords, runParts, stepWords, sum } from "./watch_run.ts";
+import { countWords, overviewPart, runParts, stepWords, sum } from "./watch_run.ts";
 import watchStyle from "./watch.css" with { type: "text" };
 
 /** Points of a curve that are sent: a chart is some 600 pixels wide. */
@@ -23,6 +23,8 @@ const MOST_COLOURS = 5;
 
 /** The id of the charts of several runs. */
 const ALL_CHARTS = "all-charts";
+/** The id of the list of several runs. */
+const OVERVIEW = "all-state";
 
 const prefixOf = (index: number) => idOf("run", index);
 
@@ -89,6 +91,7 @@ export function watchContent(runs: readonly WatchedRun[]): WatchContent {
   const ids = isAlone ? chartIds(charts) : new Map<string, string>();
   const parts = new Map([
     ...runs.flatMap((run, index) => [...runParts(run, { prefix: prefixOf(index), ids })]),
+    ...(isAlone ? [] : [[OVERVIEW, overviewPart(runs, prefixOf).markup] as const]),
     [ALL_CHARTS, chartsPart(groups).markup] as const,
   ]);
   return {
@@ -155,6 +158,7 @@ export async function watchDocument(
   const together = html`
     <section id="all" aria-labelledby="all-heading">
     <h2 id="all-heading">All runs</h2>
+    <div id="${OVERVIEW}"></div>
     <p class="note">Curves share a chart where they measure the same by the same definition.</p>${colours}
     ${place}
     </section>

@@ -5,7 +5,7 @@ import { formatNumber } from "./format.ts";
 import { type Html, html, idOf, NOTHING } from "./html.ts";
 import { facts, partHeading } from "./tables.ts";
 import { transcripts } from "./transcripts.ts";
-import { lastStep, type Notice, type Sample, type WatchedRun } from "./watch_data.ts";
+import { grave, lastStep, type Notice, type Sample, type WatchedRun } from "./watch_data.ts";
 
 /** The sum of some numbers. */
 export function sum(values: readonly number[]): number {
@@ -69,6 +69,25 @@ function statePart(run: WatchedRun): Html {
   return html`${said.map((text) => html`<p class="first"><b>Just now:</b> ${text}</p>`)}${
     facts(stateFacts(run))
   }`;
+}
+
+/** A line a run, where several share the page: where it is, what is said of it, what is wrong with its files. */
+export function overviewPart(
+  runs: readonly WatchedRun[],
+  prefixOf: (index: number) => string,
+): Html {
+  const items = runs.map((run, index) => {
+    const { pace: { left }, problem, pending, name } = run;
+    const count = grave(run).length;
+    const said = [
+      stepWords(run),
+      ...(left ? [`${durationWords(left.durationMs)} left`] : []),
+      count === 1 ? "1 finding" : `${count} findings`,
+      ...[problem, pending].flatMap((text) => text ?? []),
+    ].join("; ");
+    return html`<li><a href="#${prefixOf(index)}">${name}</a>: ${said}</li>`;
+  });
+  return html`<ul>${items}</ul>`;
 }
 
 function noticesPart(notices: readonly Notice[]): Html {

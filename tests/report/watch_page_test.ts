@@ -90,7 +90,11 @@ Deno.test("watchContent() sends at most 800 points of a long curve, its spike an
 });
 
 Deno.test("watchContent() lays curves of several runs into one chart where they measure the same", () => {
-  const runs = [runOf("a", 5), runOf("b", 9, { more: "another_key" }), runOf("c", 0)];
+  const runs = [
+    runOf("a", 5),
+    runOf("b", 9, { more: "another_key" }),
+    runOf("c", 0, { problem: HOSTILE }),
+  ];
   const { title, charts, parts } = watchContent(runs);
   assertEquals(title, "steps 4 / 8 / –, 0 findings: 3 runs");
   const shown = new Map(charts.map(({ data }) => [
@@ -101,6 +105,11 @@ Deno.test("watchContent() lays curves of several runs into one chart where they 
   // A single curve has no legend, so the run is named above it; its colour is the run's all the same.
   assertEquals(shown.get("own_key (a)"), [["a", "first", 5]]);
   assertEquals(shown.get("another_key (b)"), [["b", "second", 9]]);
+  const overview = parts.get("all-state") ?? "";
+  assertMatch(
+    overview,
+    /<a href="#run-1">b<\/a>: step 8; 0 findings<.*no step yet; 0 findings; &lt;/,
+  );
   const markup = parts.get("all-charts") ?? "";
   for (const { data: { id } } of charts) assertStringIncludes(markup, `<canvas id="${id}"`);
   assertEquals(new Set(charts.map(({ data: { id } }) => id)).size, charts.length);

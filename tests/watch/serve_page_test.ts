@@ -90,6 +90,27 @@ Deno.test("the page lets in so many readers, and another when one has left", asy
   for (const { body } of [...answers.slice(1), another]) await body?.cancel();
 });
 
+Deno.test("the page sends a browser that connects again what it has not seen", async () => {
+  const content = new LiveContent();
+  content.set(contentOf("one", 1));
+  const handle = pageHandler({ document: DOCUMENT, content, token: TOKEN, port: 8000 });
+  const eventsAfter = async (id: string | undefined) => {
+    const headers = { host: "127.0.0.1:8000", ...(id !== undefined && { "last-event-id": id }) };
+    const { body } = handle(new Request(`http://x/${TOKEN}/events`, { headers }));
+    const reader = body?.getReader();
+    await reader?.read();
+    const { value } = await reader?.read() ?? {};
+    await reader?.cancel();
+    return new TextDecoder().decode(value);
+  };
+  const first = await eventsAfter(undefined);
+  const [id] = /(?<=^id: )\S+/m.exec(first) ?? [];
+  content.set(contentOf("two", 1));
+  const second = await eventsAfter(id);
+  assertMatch(second, /"a":"two"/);
+  assert(!second.includes("always equal") && first.includes("always equal"));
+});
+
 Deno.test("newToken() is of 128 bits and never twice the same", () => {
   const tokens = Array.from({ length: 100 }, newToken);
   assertEquals(new Set(tokens).size, 100);
