@@ -165,12 +165,12 @@ function layoutEntry(
   memory: OperandMemory,
 ): GPUBindGroupLayoutEntry {
   const base = { binding: index + 1, visibility: GPUShaderStage.COMPUTE };
-  if (binding.memory === "operand" && memory === "texture") {
+  if (binding.memory !== "storage" && memory === "texture") {
     return {
       ...base,
       storageTexture: {
         access: binding.access === "read" ? "read-only" : "write-only",
-        format: "rgba32float",
+        format: binding.memory === "words" ? "rgba32uint" : "rgba32float",
       },
     };
   }

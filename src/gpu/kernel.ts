@@ -13,8 +13,8 @@ export type ParamKind = "u32" | "f32";
 export interface BindingSpec {
   /** The name in the WGSL. */
   readonly name: string;
-  /** A storage buffer, or an operand. */
-  readonly memory: "storage" | "operand";
+  /** A storage buffer, an operand of f32, or one of 32-bit words that the kernel takes apart. */
+  readonly memory: "storage" | "operand" | "words";
   /** What the kernel does with it. */
   readonly access: "read" | "write" | "read_write";
 }
@@ -124,9 +124,9 @@ function rewriteCalls(text: string, callee: string, render: (args: string[]) => 
  */
 export function lowerOperands(wgsl: string): string {
   const declared = wgsl.replace(
-    /var (\w+): texture_storage_2d<rgba32float, (read|write)>;/g,
-    (_, name, access) =>
-      `var<storage, ${access === "read" ? "read" : "read_write"}> ${name}: array<vec4f>;`,
+    /var (\w+): texture_storage_2d<rgba32(float|uint), (read|write)>;/g,
+    (_, name, kind, access) =>
+      `var<storage, ${access === "read" ? "read" : "read_write"}> ${name}: array<vec4${kind[0]}>;`,
   );
   const loaded = rewriteCalls(declared, "textureLoad", ([name, at]) => `${name}[(${at}).x]`);
   return rewriteCalls(
@@ -159,11 +159,11 @@ export function parseWgslInterface(wgsl: string): WgslInterface {
   );
   const declarations = [
     ...wgsl.matchAll(
-      /@group\(0\) @binding\((\d+)\) var(?:<(uniform|storage, \w+)>)? (\w+): (?:texture_storage_2d<rgba32float, (\w+)>)?/g,
+      /@group\(0\) @binding\((\d+)\) var(?:<(uniform|storage, \w+)>)? (\w+): (?:texture_storage_2d<rgba32(float|uint), (\w+)>)?/g,
     ),
   ];
   const bindings: BindingSpec[] = [];
-  declarations.forEach(([, index, kind, name, texture], position) => {
+  declarations.forEach(([, index, kind, name, texel, texture], position) => {
     if (Number(index) !== position) {
       throw new SyntaxError(
         `Cannot read WGSL: binding ${index} of ${name} stands at place ${position}`,
@@ -173,7 +173,7 @@ export function parseWgslInterface(wgsl: string): WgslInterface {
     const access = texture ?? kind?.replace("storage, ", "") ?? "";
     bindings.push({
       name: name ?? "",
-      memory: texture ? "operand" : "storage",
+      memory: texture ? (texel === "uint" ? "words" : "operand") : "storage",
       access: access as BindingSpec["access"],
     });
   });

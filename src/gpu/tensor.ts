@@ -87,9 +87,14 @@ export function slice(tensor: Tensor, offsetBytes: number, sizeBytes: number): T
 
 function createTextureOperand(
   device: GPUDevice,
-  options: { readonly label: string; readonly width: number; readonly height: number },
+  options: {
+    readonly label: string;
+    readonly width: number;
+    readonly height: number;
+    readonly format?: GPUTextureFormat;
+  },
 ): Operand {
-  const { label, width, height } = options;
+  const { label, width, height, format = "rgba32float" } = options;
   const limit = device.limits.maxTextureDimension2D;
   if (width > limit || height > limit) {
     throw new UserError(
@@ -100,7 +105,7 @@ function createTextureOperand(
   const texture = device.createTexture({
     label,
     size: [width, height],
-    format: "rgba32float",
+    format,
     usage: GPUTextureUsage.STORAGE_BINDING | GPUTextureUsage.COPY_DST | GPUTextureUsage.COPY_SRC,
   });
   const textureRowBytes = width * 16;
@@ -166,6 +171,83 @@ export function createFlatOperand(
     width: FLAT_TEXTURE_WIDTH,
     height: Math.ceil(tensor.sizeBytes / (FLAT_TEXTURE_WIDTH * 16)),
   });
+}
+
+/** Bytes of a texel, which four words are. */
+export const TEXEL_BYTES = 16;
+
+/** Texels that one operand of words can hold on a device. */
+export function maxWordTexels(device: GPUDevice, memory: OperandMemory): number {
+  const { maxStorageBufferBindingSize, maxBufferSize } = device.limits;
+  return memory === "texture"
+    ? FLAT_TEXTURE_WIDTH * TEXTURE_STRIP_ROWS
+    : Math.floor(Math.min(maxStorageBufferBindingSize, maxBufferSize) / TEXEL_BYTES);
+}
+
+/**
+ * Creates an operand of words (addressed by `operand_flat` in WGSL), which the host fills by {@linkcode writeTexels}.
+ * @throws {UserError} When it exceeds the device's limits.
+ */
+export function createWordOperand(
+  device: GPUDevice,
+  options: {
+    readonly label: string;
+    readonly texelCount: number;
+    readonly memory: OperandMemory;
+  },
+): Operand {
+  const { label, texelCount, memory } = options;
+  if (memory === "buffer") {
+    return createBufferOperand(
+      createTensor(device, { label, sizeBytes: texelCount * TEXEL_BYTES }),
+    );
+  }
+  return createTextureOperand(device, {
+    label,
+    width: FLAT_TEXTURE_WIDTH,
+    height: Math.max(1, Math.ceil(texelCount / FLAT_TEXTURE_WIDTH)),
+    format: "rgba32uint",
+  });
+}
+
+/**
+ * Writes whole texels to an operand of words, before everything that is not yet submitted.
+ * @param options.texel The first one that is written.
+ * @param options.bytes A multiple of 16 bytes.
+ * @throws {RangeError} When they are not whole texels or reach beyond the operand.
+ */
+export function writeTexels(
+  device: GPUDevice,
+  operand: Operand,
+  options: { readonly texel: number; readonly bytes: Uint8Array<ArrayBuffer> },
+): void {
+  const { texel, bytes } = options;
+  const end = texel * TEXEL_BYTES + bytes.length;
+  if (bytes.length % TEXEL_BYTES !== 0 || end > operand.sizeBytes) {
+    throw new RangeError(
+      `Cannot write ${bytes.length} bytes at texel ${texel} of ${operand.label}: it holds ` +
+        `${operand.sizeBytes} bytes in texels of ${TEXEL_BYTES}`,
+    );
+  }
+  const { texture, tensor } = operand;
+  if (tensor) device.queue.writeBuffer(tensor.buffer, texel * TEXEL_BYTES, bytes);
+  if (!texture) return;
+  // The rest of a first row, whole rows, and the begin of a last one.
+  for (let done = 0, at = texel; done < bytes.length;) {
+    const column = at % FLAT_TEXTURE_WIDTH;
+    const left = (bytes.length - done) / TEXEL_BYTES;
+    const isWhole = column === 0 && left >= FLAT_TEXTURE_WIDTH;
+    const height = isWhole ? Math.floor(left / FLAT_TEXTURE_WIDTH) : 1;
+    const width = isWhole ? FLAT_TEXTURE_WIDTH : Math.min(left, FLAT_TEXTURE_WIDTH - column);
+    device.queue.writeTexture(
+      { texture, origin: [column, Math.floor(at / FLAT_TEXTURE_WIDTH)] },
+      bytes.subarray(done, done + width * height * TEXEL_BYTES),
+      { bytesPerRow: width * TEXEL_BYTES, rowsPerImage: height },
+      [width, height],
+    );
+    at += width * height;
+    done += width * height * TEXEL_BYTES;
+  }
 }
 
 /** Frees the GPU memory of an operand or tensor. */

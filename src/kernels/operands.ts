@@ -37,6 +37,11 @@ export function operandInput(name: string): BindingSpec {
   return { name, memory: "operand", access: "read" };
 }
 
+/** An operand of words that the kernel reads. */
+export function wordsInput(name: string): BindingSpec {
+  return { name, memory: "words", access: "read" };
+}
+
 /** An operand that the kernel writes. */
 export function operandOutput(name: string): BindingSpec {
   return { name, memory: "operand", access: "write" };

@@ -15,8 +15,13 @@ export interface TensorFile {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Both dtypes that this project reads and writes have this size. */
+/** Both dtypes that this project reads whole, and writes, have this size. */
 const VALUE_BYTES = 4;
+
+/** What may stand in a file: dtypes and the bytes of their values. */
+export type DtypeBytes = Readonly<Record<string, number>>;
+
+const WHOLE_DTYPES: DtypeBytes = { F32: VALUE_BYTES, I32: VALUE_BYTES };
 
 /** The header's length comes first, as a little-endian 64-bit integer. */
 const LENGTH_BYTES = 8;
@@ -28,9 +33,9 @@ export const SAFETENSORS_START_BYTES = LENGTH_BYTES + 1;
 const MAX_HEADER_BYTES = 16 * 2 ** 20;
 
 /** Describes a tensor before its data is looked at. */
-interface TensorEntry {
+export interface TensorEntry {
   readonly name: string;
-  readonly dtype: Tensor["dtype"];
+  readonly dtype: string;
   readonly shape: readonly number[];
   /** Offsets into the data section, in bytes: where the tensor begins, and the first byte after it. */
   readonly begin: number;
@@ -143,12 +148,22 @@ function parseMetadata(value: unknown, refuse: Refuse): Readonly<Record<string, 
   return value as Readonly<Record<string, string>>;
 }
 
-function parseEntry(name: string, value: unknown, refuse: Refuse): TensorEntry {
+/** `BF16, F16 and F32`. */
+function listDtypes(dtypes: DtypeBytes): string {
+  const names = Object.keys(dtypes);
+  return `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}
+
+function parseEntry(
+  name: string,
+  value: unknown,
+  { dtypes, refuse }: { readonly dtypes: DtypeBytes; readonly refuse: Refuse },
+): TensorEntry {
   const label = `tensor ${show(name)}`;
   if (!isRecord(value)) throw refuse(`${label} is not described by an object`);
   const { dtype, shape, data_offsets: offsets } = value;
-  if (dtype !== "F32" && dtype !== "I32") {
-    throw refuse(`${label} has dtype ${show(dtype)}; F32 and I32 are allowed`);
+  if (typeof dtype !== "string" || !Object.hasOwn(dtypes, dtype)) {
+    throw refuse(`${label} has dtype ${show(dtype)}; ${listDtypes(dtypes)} are allowed`);
   }
   if (!Array.isArray(shape) || !shape.every(isCount)) {
     throw refuse(`${label} has shape ${show(shape)}; integers of at least 0 are required`);
@@ -157,7 +172,7 @@ function parseEntry(name: string, value: unknown, refuse: Refuse): TensorEntry {
     throw refuse(`${label} has data_offsets ${show(offsets)}; two integers are required`);
   }
   const [begin, end] = offsets as [number, number];
-  const sizeBytes = shape.reduce((product, size) => product * size, VALUE_BYTES);
+  const sizeBytes = shape.reduce((product, size) => product * size, dtypes[dtype]);
   if (end - begin !== sizeBytes) {
     throw refuse(
       `${label} of shape [${
@@ -203,11 +218,16 @@ interface Layout {
  * @param start The file's first bytes, at least to the end of its header.
  * @param options.fileName What error sentences call it.
  * @param options.sizeBytes Bytes of the whole file.
+ * @param options.dtypes What may stand in it (default F32 and I32).
  * @throws {UserError} As {@linkcode parseSafetensors}.
  */
 export function parseLayout(
   start: Uint8Array,
-  { fileName, sizeBytes }: { readonly fileName: string; readonly sizeBytes: number },
+  { fileName, sizeBytes, dtypes = WHOLE_DTYPES }: {
+    readonly fileName: string;
+    readonly sizeBytes: number;
+    readonly dtypes?: DtypeBytes;
+  },
 ): Layout {
   const refuse = refuser(fileName);
   const dataStart = headerEnd(start, { fileName, sizeBytes });
@@ -215,7 +235,7 @@ export function parseLayout(
   const metadata = parseMetadata(header.__metadata__, refuse);
   const entries = Object.entries(header)
     .filter(([name]) => name !== "__metadata__")
-    .map(([name, value]) => parseEntry(name, value, refuse));
+    .map(([name, value]) => parseEntry(name, value, { dtypes, refuse }));
   checkCoverage(entries, sizeBytes - dataStart, refuse);
   return { metadata, entries, dataStart };
 }
@@ -244,7 +264,7 @@ export function parseSafetensors(bytes: Uint8Array<ArrayBuffer>, fileName: strin
       name,
       dtype === "F32"
         ? { dtype, shape, data: new Float32Array(...range) }
-        : { dtype, shape, data: new Int32Array(...range) },
+        : { dtype: "I32", shape, data: new Int32Array(...range) },
     );
   }
   return { tensors, metadata };
