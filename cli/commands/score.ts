@@ -1,4 +1,4 @@
-/** `agentrl score`: log-probs, entropies and logits of a batch file under a checkpoint. */
+/** `agentrl score`: log-probs, entropies and logits of a batch file under a checkpoint, or under a model of a Hugging Face folder. */
 import { mean } from "../../src/core/statistics.ts";
 import { createParameters } from "../../src/model/parameters.ts";
 import type { Tensor } from "../../src/model/safetensors.ts";
@@ -12,7 +12,8 @@ import { writeTensorFile } from "../../src/files/tensor_file.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { adapterName, formatNumber, openCommands } from "../gpu.ts";
-import { GPU_FLAGS } from "../gpu_layout.ts";
+import { GPU_FLAGS, type GpuFlags } from "../gpu_layout.ts";
+import { requireOneModel, type ScoredBatch, scoreModel } from "../score_model.ts";
 import { unverifiedRows } from "../verified.ts";
 
 /** The mean over the tokens that the batch trains on; null where it trains on none. */
@@ -27,13 +28,51 @@ function inNats(value: number | null): string {
     : `${formatNumber(value)} nats over the trained tokens`;
 }
 
+async function scoreCheckpoint(
+  flags: GpuFlags & {
+    readonly checkpoint: string;
+    readonly batch: string;
+    readonly out: string;
+    readonly temperature: number;
+    readonly logits: boolean;
+  },
+): Promise<ScoredBatch> {
+  const { path: checkpoint } = findCheckpoint(flags.checkpoint);
+  requireOutput(flags.out, { inputs: [checkpoint, flags.batch] });
+  const { config, weights_W, isVerified } = readCheckpoint(checkpoint);
+  const batch = readBatchFile(flags.batch, config);
+  const commands = await openCommands(flags);
+  const scores = await scoreEpisodes(commands, createParameters(commands, config, weights_W), {
+    ids_B: batch.ids_B,
+    temperature: flags.temperature,
+    withLogits: flags.logits,
+  });
+  return {
+    batch,
+    tensors: scoreTensors(batch, scores),
+    adapter: commands.gpu,
+    files: [{ path: checkpoint, isVerified }, batch],
+    fields: {},
+    rows: [],
+  };
+}
+
 /** The command `score`. */
 export const command = defineCommand({
   flags: {
     checkpoint: {
       kind: "string",
-      required: true,
       help: "weights: a safetensors file, or a run's folder, whose latest checkpoint is used",
+    },
+    model: {
+      kind: "string",
+      help: "a Hugging Face folder of a Llama, Qwen2 or Qwen3, in place of a checkpoint",
+    },
+    adapter: { kind: "string", help: "a PEFT folder of a LoRA, merged into the model" },
+    weights: {
+      kind: "string",
+      choices: ["f32", "bf16"],
+      help: "how matrices of the model are kept (default: as its files hold them)",
     },
     batch: {
       kind: "string",
@@ -45,18 +84,12 @@ export const command = defineCommand({
     logits: { kind: "boolean", help: "write logits [B, T, V] too, as they are at temperature 1" },
     ...GPU_FLAGS,
   },
-  async run({ checkpoint: named, batch: batchPath, out, temperature, logits, requireGpu }) {
-    const { path: checkpoint } = findCheckpoint(named);
-    requireOutput(out, { inputs: [checkpoint, batchPath] });
-    const { config, weights_W, isVerified } = readCheckpoint(checkpoint);
-    const batch = readBatchFile(batchPath, config);
-    const commands = await openCommands({ requireGpu });
-    const scores = await scoreEpisodes(commands, createParameters(commands, config, weights_W), {
-      ids_B: batch.ids_B,
-      temperature,
-      withLogits: logits,
-    });
-    const tensors = scoreTensors(batch, scores);
+  async run(flags) {
+    const { checkpoint, model, out, temperature } = flags;
+    requireOneModel(flags);
+    const { batch, tensors, adapter, files, fields, rows } = model === undefined
+      ? await scoreCheckpoint({ ...flags, checkpoint: checkpoint ?? "" })
+      : await scoreModel({ ...flags, model });
     writeTensorFile(out, { tensors, metadata: { temperature: String(temperature) } });
 
     const document = {
@@ -65,7 +98,8 @@ export const command = defineCommand({
       temperature,
       meanLogp: maskedMean(batch, tensors.get("logp")),
       meanEntropy: maskedMean(batch, tensors.get("entropy")),
-      adapter: adapterName(commands.gpu),
+      adapter: adapterName(adapter),
+      ...fields,
     };
     const shapes = Array.from(tensors, ([name, { shape }]) => `${name} [${shape.join(", ")}]`);
     const text = formatTable([
@@ -74,7 +108,8 @@ export const command = defineCommand({
       ["mean log-prob", inNats(document.meanLogp)],
       ["mean entropy", inNats(document.meanEntropy)],
       ["adapter", document.adapter],
-      ...unverifiedRows([{ path: checkpoint, isVerified }, batch]),
+      ...rows,
+      ...unverifiedRows(files),
       ["wrote", `${shapes.join(", ")} to ${out}`],
     ]).join("\n");
     return { document, text };

@@ -175,7 +175,7 @@ function loadMatrix(commands: Commands, files: DecoderFiles, target: {
     const tensor = files.tensors.get(name);
     if (tensor === undefined) throw new RangeError(`Cannot load ${name}: it was not checked`);
     const delta = files.adapter?.deltas.get(name);
-    readRows(tensor, (row, bytes) =>
+    readRows(tensor, (row, bytes) => {
       writeMatrixRows(commands, weights, {
         matrix,
         firstRow: first + row,
@@ -184,7 +184,10 @@ function loadMatrix(commands: Commands, files: DecoderFiles, target: {
           storage,
           merge: delta && ((rows_NK) => mergeRows(rows_NK, { delta, firstRow: row, width })),
         }),
-      }));
+      });
+      // What was written waits on the host for the next submit: without one, until the whole model is there.
+      commands.gpu.device.queue.submit([]);
+    });
     first += rowCount;
   }
 }
@@ -231,7 +234,6 @@ export async function loadDecoder(
     }
     for (let matrix = 0; matrix < layout.matrices.length; matrix++) {
       loadMatrix(commands, files, { weights, matrix });
-      // What is queued is copied when it is submitted: the host's memory of it goes with that.
       await commands.gpu.device.queue.onSubmittedWorkDone();
     }
   } catch (error) {

@@ -46,8 +46,10 @@ function cutMatrix(
   { texels, maxTexels }: { readonly texels: number; readonly maxTexels: number },
 ): readonly number[] {
   const step = isVocabulary ? SEGMENT_ENTRIES : SLICE_ROWS;
-  const most = Math.floor(maxTexels / texels / step) * step;
-  if (most === 0 && rowCount * texels > maxTexels) {
+  const most = rowCount * texels <= maxTexels
+    ? rowCount
+    : Math.floor(maxTexels / texels / step) * step;
+  if (most === 0) {
     throw new UserError(
       `Cannot place ${sources[0].name}: ${step} of its rows take ${
         step * texels * TEXEL_BYTES
@@ -55,7 +57,7 @@ function cutMatrix(
     );
   }
   const counts: number[] = [];
-  for (let left = rowCount; left > 0; left -= most) counts.push(Math.min(left, most || left));
+  for (let left = rowCount; left > 0; left -= most) counts.push(Math.min(left, most));
   return counts;
 }
 

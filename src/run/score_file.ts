@@ -1,6 +1,7 @@
 /** Scores of a batch file as safetensors arrays on the batch's own grid. */
 import { UserError } from "../core/errors.ts";
 import type { Tensor } from "../model/safetensors.ts";
+import type { SequenceScores } from "../model/score_sequences.ts";
 import type { EpisodeScores } from "../rollout/score.ts";
 import type { BatchFile } from "./batch_file.ts";
 
@@ -39,6 +40,19 @@ export function scoreTensors(batch: BatchFile, scores: EpisodeScores): Map<strin
     const shape = [episodeCount, columnCount - skipped, ...(name === "logits" ? [width] : [])];
     return [name, { dtype: "F32", shape, data: toGrid(batch, array) }];
   }));
+}
+
+/** Scores of sequences as rows of packed episodes: behind each one's last token stands a 0 that counts for nothing. */
+export function packScores(scores_B: readonly SequenceScores[]): EpisodeScores {
+  const rowCount = scores_B.reduce((sum, { logp }) => sum + logp.length + 1, 0);
+  const logp_N = new Float32Array(rowCount), entropy_N = new Float32Array(rowCount);
+  let first = 0;
+  for (const { logp, entropy } of scores_B) {
+    logp_N.set(logp, first);
+    entropy_N.set(entropy, first);
+    first += logp.length + 1;
+  }
+  return { logp_N, entropy_N, logits_NV: undefined };
 }
 
 function toGrid(batch: BatchFile, { name, rows, width, skipped }: ScoredArray): Float32Array {

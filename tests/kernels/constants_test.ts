@@ -6,6 +6,7 @@ import {
   GRADIENT_REDUCE,
   NORM_BLOCK,
 } from "../../src/kernels/clip_adam.ts";
+import { GROUPED_ATTENTION_FORWARD, KEY_SEGMENT } from "../../src/kernels/grouped_attention.ts";
 import { LOGPROB_FORWARD, SEGMENT_ENTRIES } from "../../src/kernels/logprob.ts";
 import { ROW_CHUNKS } from "../../src/kernels/operands.ts";
 import {
@@ -27,6 +28,7 @@ Deno.test("host and shaders cut sums into the same pieces", () => {
   assertEquals(constantOf(GRADIENT_REDUCE, "CHUNKS"), ROW_CHUNKS);
   assertEquals(4 * constantOf(GRADIENT_NORM, "BLOCK4"), NORM_BLOCK);
   assertEquals(constantOf(LOGPROB_FORWARD, "SEGMENT"), SEGMENT_ENTRIES);
+  assertEquals(constantOf(GROUPED_ATTENTION_FORWARD, "KEY_SEGMENT"), KEY_SEGMENT);
   assertEquals(constantOf(CLIP_ADAM, "CHUNKS"), NaN);
 });
 

@@ -81,7 +81,7 @@ function prepare(size: LogprobCase) {
  * with the logarithm of V), a rescaling with exp. Terms far below the maximum carry exp's larger error with less weight:
  * e^-x·(3 + 2x) is at most 3, and e^-x·x·(3 + 2x) below 4.
  */
-function sumError(vocabSize: number): number {
+export function sumError(vocabSize: number): number {
   const maxima = 4 * Math.log(vocabSize) + 8;
   return roundoffs(vocabSize + 2 * maxima) + maxima * expError(0) + 4 * expError(0);
 }

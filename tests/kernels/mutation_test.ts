@@ -5,18 +5,24 @@ import type { KernelSpec } from "../../src/gpu/kernel.ts";
 import * as attention from "../../src/kernels/attention.ts";
 import * as clipAdam from "../../src/kernels/clip_adam.ts";
 import * as embedding from "../../src/kernels/embedding.ts";
+import * as gatedSilu from "../../src/kernels/gated_silu.ts";
+import * as groupedAttention from "../../src/kernels/grouped_attention.ts";
+import * as headRotary from "../../src/kernels/head_rotary.ts";
 import * as layernorm from "../../src/kernels/layernorm.ts";
 import * as linear from "../../src/kernels/linear.ts";
 import * as logprob from "../../src/kernels/logprob.ts";
 import * as policyLoss from "../../src/kernels/policy_loss.ts";
+import * as rmsnorm from "../../src/kernels/rmsnorm.ts";
 import * as sample from "../../src/kernels/sample.ts";
 import * as scoredRows from "../../src/kernels/scored_rows.ts";
+import * as storedWeights from "../../src/kernels/stored_weights.ts";
 import { kernelOf } from "../../src/kernels/operands.ts";
 import { TUNING_CANDIDATES } from "../../src/gpu/tuning.ts";
 import { gpuTest } from "../gpu/gpu_test_device.ts";
 import { assertHolds, violation } from "./harness.ts";
 import { ATTENTION_MUTATIONS } from "./attention_mutations.ts";
 import { DECODER_MUTATIONS } from "./decoder_mutations.ts";
+import { MODEL_MUTATIONS } from "./model_mutations.ts";
 import { type Mutation, MUTATIONS } from "./mutations.ts";
 
 /** The same device with the mutated kernel in place of the right one, under each set of overrides that was compiled. */
@@ -47,7 +53,7 @@ function smallBlocksGpu(): Promise<Gpu> {
   return opened ??= openGpu({ tuning: TUNING_CANDIDATES[1] });
 }
 
-const ALL = [...MUTATIONS, ...ATTENTION_MUTATIONS, ...DECODER_MUTATIONS];
+const ALL = [...MUTATIONS, ...ATTENTION_MUTATIONS, ...DECODER_MUTATIONS, ...MODEL_MUTATIONS];
 
 for (const mutation of ALL) {
   gpuTest(`${mutation.spec.name}: the tests find that ${mutation.mistake}`, async () => {
@@ -64,12 +70,17 @@ Deno.test("every kernel has a planted mistake", () => {
     attention,
     clipAdam,
     embedding,
+    gatedSilu,
+    groupedAttention,
+    headRotary,
     layernorm,
     linear,
     logprob,
     policyLoss,
+    rmsnorm,
     sample,
     scoredRows,
+    storedWeights,
   ];
   const isSpec = (value: unknown): value is KernelSpec =>
     typeof value === "object" && value !== null && "wgsl" in value;
