@@ -2,10 +2,10 @@
 //   q_NHK        [N, H, K]   in       queries
 //   key_cache    [C, G, K]   in       keys: H/G query heads share one; value_cache likewise
 //   token_N4     [N, 4]      in       (id, position, first, cache row): its keys are cache rows first..its own
-//   state_NHK    [N, H, K]   in, out  Σ exp(s − m)·v over the segments before; sums_NH [N, H, 2] their m and Σ exp(s − m)
+//   state_NHK    [N, H, K]   in, out  Σ exp(s − m)·v over the segments before; sums_NH their m and Σ exp(s − m)
 //   o_NHK        [N, H, K]   out      read by a product
-// One invocation owns one head of one token in one segment of 512 positions, counted from the sequence's begin: keys ascend
-// in it, and a dispatch a segment merges it behind those before. So no bit depends on how a sequence is cut into pieces.
+// One invocation owns one head of one token in one segment of 512 positions, counted from the sequence's begin: keys
+// ascend in it, and a dispatch a segment merges it behind those before: no bit depends on how a sequence is cut.
 // Reference: src/reference/grouped_attention.ts. Source: Ainslie et al. 2023 (grouped queries), Dao et al. 2022.
 struct Params { row_count: u32, head_count: u32, group_count: u32, width4: u32, segment: u32, scale: f32 }
 @group(0) @binding(0) var<uniform> params: Params;

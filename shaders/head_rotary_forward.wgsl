@@ -1,5 +1,5 @@
-// head_rotary_forward: heads of queries and keys, normalized where the model does so, turned by their position; keys and
-// values go to the cache
+// head_rotary_forward: heads of queries and keys, normalized where the model does so, turned by their position;
+// keys and values go to the cache
 //   qkv_NM      [N, M]           in   rows [query heads | key heads | value heads][K], K = 8·half4
 //   token_N4    [N, 4]           in   (id, position, first, cache row) of each token
 //   angles      [T, 2, K/2]      in   cosines, then sines, of each position

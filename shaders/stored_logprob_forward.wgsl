@@ -1,11 +1,11 @@
-// stored_logprob_forward: over segments of 2,048 entries of a slice of the head, z_v = (h·W_v)/temperature, in one pass:
-// maximum m, Σ exp(z − m), Σ (z − m)·exp(z − m) and the chosen token's z. The logits are never stored.
+// stored_logprob_forward: over segments of 2,048 entries of a slice of the head, z_v = (h·W_v)/temperature,
+// in one pass: maximum m, Σ exp(z − m), Σ (z − m)·exp(z − m) and the chosen token's z. The logits are never stored.
 //   h_ND        [N, D]      in   hidden states after the last norm
 //   w           texels      in   the slice: entries slice_entry and on, from texel0 (see stored_weights.wgsl)
 //   target_N    [N]         in   the chosen token of each row
 //   segments    [S, N, 4]   out  (m, sum, moment, chosen z or -1e30), merged by logprob_merge
-// One invocation owns a block of rows and a segment; entries ascend. A slice begins with a whole segment. A dispatch adds
-// entries first_entry..first_entry + entry_count − 1 of each segment to what those before it left.
+// One invocation owns a block of rows and a segment; entries ascend. A slice begins with a whole segment.
+// A dispatch adds entries first_entry..first_entry + entry_count − 1 of each segment to what those before it left.
 // Reference: src/reference/stored_weights.ts. Source: Milakov and Gimelshein 2018.
 struct Params {
   row_count: u32, width8: u32, slice_entry: u32, slice_count: u32, texel0: u32,

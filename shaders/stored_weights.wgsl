@@ -13,7 +13,7 @@ fn widen_bf16(words: vec2u) -> vec4f {
   return bitcast<vec4f>(vec4u(low.x, high.x, low.y, high.y));
 }
 
-// f16 by its bits: unpack2x16float may flush numbers below 2⁻¹⁴, which are multiples of 2⁻²⁴. Infinities are not stored.
+// f16 by its bits: unpack2x16float may flush numbers below 2⁻¹⁴, multiples of 2⁻²⁴. Infinities are not stored.
 fn widen_f16(words: vec2u) -> vec4f {
   let halves = vec4u(words.x & 0xffffu, words.x >> 16u, words.y & 0xffffu, words.y >> 16u);
   let magnitude = halves & vec4u(0x7fffu);
