@@ -55,10 +55,12 @@ class SweepProgress implements Disposable {
     else remark(`agentrl sweep: ${oneSentence(line)}\n`);
   }
 
-  show({ total, done, failed, running }: PoolState): void {
+  show({ total, done, failed, running, elsewhere }: PoolState): void {
     this.#progress ??= stderrProgress({ label: "sweep", total, alreadyDone: done });
     const left = total - done - failed;
-    const note = `${done} done, ${failed} failed, ${running} running, ${left - running} left`;
+    const others = elsewhere > 0 ? `, ${elsewhere} with others` : "";
+    const waiting = left - running - elsewhere;
+    const note = `${done} done, ${failed} failed, ${running} running${others}, ${waiting} left`;
     // In a log a line that says nothing new is noise; on a terminal the clock goes on.
     if (note === this.#shown && !Deno.stderr.isTerminal()) return;
     this.#shown = note;
@@ -99,7 +101,7 @@ export async function runLocal(sweep: Sweep, options: LocalOptions): Promise<Loc
     isStopRequested: () => signals.code !== undefined || isCancelled(),
     isHurried: () => isHurried,
     onState: (state) => progress.show(state),
-    onRemark: (sentence) => progress.log(sentence),
+    onRemark: (sentence) => progress.log(sentence.replace(/(?<=failed: )agentrl \w+: /, "")),
   });
   return { ...result, stopCode: signals.code, isCancelled: isCancelled() };
 }

@@ -64,7 +64,7 @@ export function failedLines(
     "",
     "Failed:",
     ...failed.slice(0, MOST_SHOWN).flatMap(({ cell, problem }) => [
-      ...wrapped(`${cellLabel(cell)}: ${problem}`, 2),
+      ...wrapped(`${cellLabel(cell)}: ${problem.replace(/^agentrl \w+: /, "")}`, 2),
       // A path stands on a line of its own, however long.
       `    ${logOf(sweep, cell)}`,
     ]),

@@ -17,6 +17,8 @@ export interface PoolState {
   readonly failed: number;
   /** Cells that this pool works on now. */
   readonly running: number;
+  /** Cells that others work on, as far as this pool has seen. */
+  readonly elsewhere: number;
 }
 
 /** A sweep's cells, and how to work at them. */
@@ -124,6 +126,7 @@ class Pool {
       await Promise.race([all, pause(TICK_MS)]);
     }
     if (this.#failure !== undefined) throw this.#failure;
+    this.#options.onState?.(this.#state());
     return this.#result();
   }
 
@@ -157,6 +160,7 @@ class Pool {
       done: this.#ended.size - failed,
       failed,
       running: this.#running.size,
+      elsewhere: this.#taken.length,
     };
   }
 
@@ -277,12 +281,11 @@ class Pool {
   }
 
   #result(): PoolResult {
-    const { total, done } = this.#state();
+    const { total, done, elsewhere } = this.#state();
     const failed = this.#cells.flatMap((cell) => {
       const ended = this.#ended.get(cell.id);
       return ended?.state === "failed" ? [{ cell, problem: ended.problem ?? "" }] : [];
     });
-    const elsewhere = this.#taken.length;
     return { total, done, failed, left: total - done - failed.length, elsewhere };
   }
 }
