@@ -24,6 +24,9 @@ const MAX_ROWS = 20;
 /** Sentences under one heading; `--json` has all of them. */
 const MAX_SENTENCES = 12;
 
+/** Groups with a row each, the best first. */
+const MAX_GROUPS = 40;
+
 /** Groups that have a column each. */
 const MAX_COLUMNS = 4;
 
@@ -98,7 +101,7 @@ export function groupsText(comparison: GroupComparison, columns: number): string
     "",
     ...formatColumns(
       ["group", " n", " IQM", " mean", " best", " worst", " steps"],
-      groups.map((group) => [
+      groups.slice(0, MAX_GROUPS).map((group) => [
         group.name,
         String(group.runs),
         estimateText(group.middle, group.middleInterval),
@@ -109,6 +112,9 @@ export function groupsText(comparison: GroupComparison, columns: number): string
       ]),
       { columns, indent: 2 },
     ),
+    ...(groups.length > MAX_GROUPS
+      ? [`  and ${groups.length - MAX_GROUPS} more (--json has all)`]
+      : []),
     ...PAIR_HEADINGS.flatMap(([kind, title]) =>
       section(title, named(kind).map((pair) => pairSentence(comparison, pair)), columns)
     ),

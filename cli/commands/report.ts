@@ -38,7 +38,7 @@ export const command = defineCommand({
   async run(flags, paths) {
     if (paths.length === 0) {
       throw new UserError(
-        "name what to show: a run's folder, any trainer's log or token dump, or the folders of faults and lab",
+        "name what to show: the folder of a run or a sweep, any trainer's log or token dump, or the folders of faults and lab",
       );
     }
     const { out = besideWhatItShows(paths), tokenizer } = flags;

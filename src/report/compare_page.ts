@@ -203,7 +203,10 @@ function seedsTable({ groups }: GroupComparison): Html {
       ])
     )
   );
-  return html`<details class="data" open><summary>Table: every seed</summary>${
+  const title = rows.length <= MAX_SEEDS
+    ? "every seed"
+    : `the first ${MAX_SEEDS} of ${rows.length} seeds`;
+  return html`<details class="data" open><summary>Table: ${title}</summary>${
     dataTable({
       title: "Every seed",
       hasCaption: false,
@@ -213,7 +216,7 @@ function seedsTable({ groups }: GroupComparison): Html {
         ...columnsOf("number", "seed", "score"),
         ...columnsOf("text", "run"),
       ],
-      rows,
+      rows: rows.slice(0, MAX_SEEDS),
     })
   }</details>`;
 }
@@ -245,6 +248,24 @@ function settingsTable({ groups, differences }: GroupComparison, prefix: string)
   }<div class="settings">${table}</div>`;
 }
 
+/** Groups and seeds that a page has room for: it is to be mailed. */
+const MAX_GROUPS = 500;
+const MAX_SEEDS = 2000;
+
+/** The comparison of the best groups, where there are more than a page shows. */
+function bestGroups(comparison: GroupComparison): GroupComparison {
+  if (comparison.groups.length <= MAX_GROUPS) return comparison;
+  return {
+    ...comparison,
+    groups: comparison.groups.slice(0, MAX_GROUPS),
+    pairs: comparison.pairs.filter(({ second }) => second < MAX_GROUPS),
+    differences: comparison.differences.map(({ name, values }) => ({
+      name,
+      values: values.slice(0, MAX_GROUPS),
+    })),
+  };
+}
+
 function findingsTable({ groups, findings }: GroupComparison, prefix: string): Html {
   if (!findings) return NOTHING;
   const isShort = groups.length <= MAX_COLUMNS;
@@ -269,23 +290,30 @@ function findingsTable({ groups, findings }: GroupComparison, prefix: string): H
 /**
  * The page.
  *
- * @param data The comparison.
+ * @param whole The comparison.
  * @param options.name For the heading.
  * @param options.index Its number in the report.
  */
 export function comparePage(
-  comparison: GroupComparison,
+  whole: GroupComparison,
   { name, index }: { readonly name: string; readonly index: number },
 ): Section {
+  const comparison = bestGroups(whole);
+  const left = whole.groups.length - comparison.groups.length;
   const prefix = idOf("compare", index);
   const part = (id: string, title: string) => ({ id: idOf(prefix, id), title });
   const body = html`<p>${scoreSentence(comparison)} In brackets are intervals of 95 %; # is
 a seed, and behind the steps to a score is how many runs reached it.</p>
 ${resultsTable(comparison)}
+${
+    left === 0
+      ? NOTHING
+      : html`<p class="note">Of ${whole.groups.length} groups the best ${MAX_GROUPS} are shown.</p>`
+  }
 ${seedsTable(comparison)}
 ${verdicts(comparison)}
 ${partHeading(idOf(prefix, "mind"), "What to mind")}
-${list(caveats(comparison))}
+${list(caveats(whole))}
 ${pairedTable(comparison, prefix)}
 ${curves(comparison, prefix)}
 ${partHeading(idOf(prefix, "pictures"), "Settings and scores")}

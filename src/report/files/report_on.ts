@@ -75,7 +75,7 @@ export async function reportLogs(
 /**
  * Writes a report, whole or not at all.
  *
- * @param paths Folders of runs, of `faults` and of `lab`; JSON of `check --matrix` and `bench`; logs of any trainer.
+ * @param paths Folders of runs, of sweeps, of `faults` and of `lab`; JSON of `check --matrix` and `bench`; logs of any trainer.
  * @param out The file.
  * @returns Its size in bytes.
  * @throws {UserError} When a path cannot be read or is none of these, or the file cannot be written.
