@@ -89,7 +89,7 @@ const OTHERS: readonly Dialect[] = [
   {
     name: "centered_single-0",
     sentence: "r − mean of the group",
-    usedBy: ["Dr. GRPO's paper", "TRL scale_rewards=none", "agentrl dr_grpo"],
+    usedBy: ["Dr. GRPO's paper", "TRL scale_rewards=none", "agentrl drgrpo"],
     compute: advantages(({ rewards, groups }) => groupCenteredAdvantage(rewards, groups)),
   },
   {
