@@ -103,6 +103,26 @@ function outcomeOf(runs: readonly WatchedRun[], exitCode: 129 | 130 | 143): Outc
   };
 }
 
+/** Watches until it is told to end, which waits for no reading of a long log. @returns The runs as they were shown last. */
+async function watchUntilEnded(
+  paths: readonly string[],
+  { reading, ending, show }: {
+    readonly reading: RunReading;
+    readonly ending: Ending;
+    readonly show: (runs: readonly WatchedRun[]) => void;
+  },
+): Promise<readonly WatchedRun[]> {
+  const { signal } = ending;
+  let shown: readonly WatchedRun[] = [];
+  const onChange = (runs: readonly WatchedRun[]) => {
+    shown = runs;
+    if (!signal.aborted) show(runs);
+  };
+  const ended = new Promise((resolve) => signal.addEventListener("abort", resolve));
+  await Promise.race([watchRuns(paths, { ...reading, signal, onChange }), ended]);
+  return shown;
+}
+
 async function watchOnTerminal(
   paths: readonly string[],
   { json, reading, ending }: {
@@ -115,10 +135,10 @@ async function watchOnTerminal(
   using display: RunDisplay = isScreen
     ? screenDisplay()
     : lineDisplay({ json, write: (line) => writeText(Deno.stdout, `${line}\n`) });
-  return await watchRuns(paths, {
-    ...reading,
-    signal: ending.signal,
-    onChange: (runs) => {
+  return await watchUntilEnded(paths, {
+    reading,
+    ending,
+    show: (runs) => {
       try {
         display.show(runs);
       } catch (error) {
@@ -149,10 +169,10 @@ async function watchOnPage(
   if (!flags.json) {
     remark("Open it in a browser on this machine. Ctrl-C ends the page, and nothing else.\n");
   }
-  return await watchRuns(paths, {
-    ...reading,
-    signal: ending.signal,
-    onChange: (runs) => content.set(watchContent(runs)),
+  return await watchUntilEnded(paths, {
+    reading,
+    ending,
+    show: (runs) => content.set(watchContent(runs)),
   });
 }
 

@@ -121,6 +121,8 @@ export class FileBytes {
         before = this.#offset;
         const piece = this.#next();
         if (piece.length > 0) yield piece;
+        // All of this is done without a wait, and a page is to be served and Ctrl-C heard meanwhile.
+        await new Promise((resolve) => setTimeout(resolve, 0));
       }
       this.#isWanted = false;
       this.#caughtUp.resolve();
