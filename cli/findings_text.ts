@@ -136,6 +136,11 @@ export function sourceLine(path: string, rest: string, { columns }: Layout): str
   return [`${shortPath(path, columns - 1)}:`, ...lines].join("\n");
 }
 
+/** What was read: the file itself where a path led to one. */
+export function readPath({ path, files }: { path: string; files: readonly string[] }): string {
+  return files.length === 1 ? files[0] ?? path : path;
+}
+
 function describeSource({ log, producer, era, steps }: RunView, layout: Layout): string {
   const { source, rows } = log;
   const range = steps.length === 0
@@ -147,7 +152,7 @@ function describeSource({ log, producer, era, steps }: RunView, layout: Layout):
   const rest = `${source.form}, ${writer}, ${say(rows.count)} ${
     rows.count === 1 ? "row" : "rows"
   }, ${range}`;
-  return sourceLine(source.path, rest, layout);
+  return sourceLine(readPath(source), rest, layout);
 }
 
 /** What takes the place of a thing to do where no finding asks for one. */

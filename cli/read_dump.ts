@@ -7,7 +7,13 @@ import { readTokens, type ReadTokensOptions } from "../src/files/token_source.ts
 import { producerTitle } from "../src/producers/producers.ts";
 import type { TokenSource } from "../src/tokens/token_batch.ts";
 import { counted, type TokenCounts } from "../src/tokens/token_counts.ts";
-import { describeIgnored, type Layout, sourceLine, type Subject } from "./findings_text.ts";
+import {
+  describeIgnored,
+  type Layout,
+  readPath,
+  sourceLine,
+  type Subject,
+} from "./findings_text.ts";
 import { COMMAND_WORDS } from "./next_command.ts";
 import { withReadProgress } from "./read_log.ts";
 
@@ -90,7 +96,7 @@ function stepsText(steps: TokenCounts["steps"]): string {
 
 /** A dump as the subject of findings. */
 export function dumpSubject({ source, counts }: JudgedDump, layout: Layout): Subject {
-  const { path, form, producer, ignored } = source;
+  const { form, producer, ignored } = source;
   const { sequences, tokens, trained, steps } = counts;
   const known = [
     form,
@@ -100,7 +106,7 @@ export function dumpSubject({ source, counts }: JudgedDump, layout: Layout): Sub
     stepsText(steps),
   ];
   return {
-    source: [sourceLine(path, known.join(", "), layout)],
+    source: [sourceLine(readPath(source), known.join(", "), layout)],
     name: "this dump",
     nothingToDo: "First: nothing to do. No check found a fault in the tokens of this dump.",
     rest: layout.all ? describeIgnored(ignored, layout) : [],

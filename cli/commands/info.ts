@@ -94,10 +94,10 @@ export const command = defineCommand({
       ["timestamps", document.timestamps ? "yes" : "no: `bench kernels` cannot time here"],
       [
         "largest memory",
-        `${formatSize(limits.maxStorageBufferBindingSize)} a binding, ` +
+        `${formatSize(limits.maxStorageBufferBindingSize)} per binding, ` +
         `${
           formatSize(limits.maxBufferSize)
-        } a buffer, ${limits.maxTextureDimension2D} texels a side`,
+        } per buffer, ${limits.maxTextureDimension2D} texels per side`,
       ],
       [
         "a workgroup",

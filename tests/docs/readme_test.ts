@@ -85,6 +85,9 @@ Deno.test("README.md: the verdict that it shows is what triage prints, and its p
   const quoted = block.replaceAll(/^ {4}/gm, "").trimEnd().split("\n").slice(2).join("\n");
   assert(quoted.length > 300);
   assert(printed.startsWith(quoted), printed);
+  const [first = ""] = stdout.split("\n");
+  assert(first.endsWith(`${example}/trainer_state.json:`), first);
+  assert(block.trimStart().startsWith(`${example}/trainer_state.json:\n`), block);
   assert(Deno.statSync(new URL("docs/report.webp", ROOT)).size <= 150 * 1024);
 });
 
