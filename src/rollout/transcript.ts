@@ -33,7 +33,10 @@ export function formatTranscript(
   } = {},
 ): string[] {
   const { ids, owners, reward, info } = episode;
-  const lines = [`${title}: reward ${reward}, stop ${info.stop}, turns ${info.turns}`];
+  const lines = wrapText(
+    `${title}: reward ${reward}, stop ${info.stop}, turns ${info.turns}`,
+    { columns, hanging: 2 },
+  );
   for (let begin = 0; begin < ids.length;) {
     const owner = at(owners, begin);
     let end = begin + 1;
