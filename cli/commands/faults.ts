@@ -1,6 +1,8 @@
 /** `agentrl faults`: the catalogue of failures, each a run of its own beside the healthy run that it is compared with. */
 import { withDigits } from "../../src/core/digits.ts";
 import { UserError } from "../../src/core/errors.ts";
+import { wrapText } from "../../src/core/wrap_text.ts";
+import { terminalColumns } from "../../src/files/terminal.ts";
 import { suggestName } from "../../src/core/nearest.ts";
 import {
   CATALOGUE,
@@ -151,13 +153,14 @@ function describeRuns(
   const claims = signatures.map(({ run, claim, measured, holds }) =>
     [run, `${holds ? "yes" : "NO"}: ${claim} (${measured})`] as const
   );
+  const title =
+    "Means of the first four steps > of the last four; held: the last held-out pass rate";
   return [
-    "Means of the first four steps > of the last four; held: the last held-out pass rate",
+    ...wrapText(title, { columns: terminalColumns() }),
     "",
     ...table,
-    "",
-    "What each must show:",
-    ...formatTable(claims),
+    // Where the healthy run that a claim compares with was not asked for, there is nothing to say.
+    ...(claims.length === 0 ? [] : ["", "What each must show:", ...formatTable(claims)]),
   ].join("\n");
 }
 
