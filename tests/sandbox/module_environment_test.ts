@@ -6,6 +6,8 @@ import { PlayedEnvironment } from "../../src/rollout/played_environment.ts";
 import type { EnvironmentPool } from "../../src/sandbox/environment_pool.ts";
 import { openModuleEnvironment } from "../../src/sandbox/module_environment.ts";
 import { withFolder } from "../files/with_folder.ts";
+import higherLower from "../python/higher_lower.ts";
+import { scriptedPlay } from "./scripted_play.ts";
 import { childrenOf, isAlive } from "./processes.ts";
 
 /** What a task of the module does in its only step. */
@@ -70,7 +72,7 @@ Deno.test("a module plays in a process that reads its folder and nothing else, a
     const said: string[] = [];
     await using pool = await openModuleEnvironment(file, {
       processes: 1,
-      timeoutMs: 400,
+      timeoutMs: 800,
       onRemark: (text) => said.push(text),
     });
     assertEquals(await pool.definition.demonstration?.(3), [[1]]);
@@ -86,7 +88,7 @@ Deno.test("a module plays in a process that reads its folder and nothing else, a
       "reads elsewhere": 'NotCapable: Requires read access to "/etc/hostname"',
       "has the network": 'Requires net access to "127.0.0.1:9"',
       exits: "its process ended with exit code 3",
-      hangs: "gave no answer within 0.4 s",
+      hangs: "gave no answer within 0.8 s",
     };
     for (const [task, sentence] of Object.entries(expected)) {
       const place = `The environment steps failed in task ${TASKS.indexOf(task)}, call 1: `;
@@ -96,6 +98,19 @@ Deno.test("a module plays in a process that reads its folder and nothing else, a
     }
     assertStringIncludes(said.join(""), "debug\n");
   }));
+
+Deno.test("episodes are the same in this program, in one process and in three", async () => {
+  const file = fileURLToPath(new URL("../python/higher_lower.ts", import.meta.url));
+  const options = {
+    episodes: 16,
+    callOf: ({ episode, turn }: { episode: number; turn: number }) => [(episode * 5 + turn) % 11],
+  };
+  const expected = await scriptedPlay(higherLower, options);
+  for (const processes of [1, 3]) {
+    await using pool = await openModuleEnvironment(file, { processes });
+    assertEquals(await scriptedPlay(pool.definition, options), expected);
+  }
+});
 
 Deno.test("further permissions are handed to Deno; a project that says where the library is keeps its own names", () =>
   withModule(MODULE.replace("agentrl", "theirs"), async (file) => {
