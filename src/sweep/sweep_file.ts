@@ -135,6 +135,15 @@ function requireOwnNames(file: z.infer<typeof sweepFileSchema>, source: string):
   }
 }
 
+/** A key of this name is dropped without a word by what copies objects. */
+function refusePrototype(value: unknown, source: string): void {
+  if (typeof value !== "object" || value === null) return;
+  if (Object.hasOwn(value, "__proto__")) {
+    throw new UserError(`Cannot use ${source}: unknown key "__proto__": leave it out`);
+  }
+  for (const inner of Object.values(value)) refusePrototype(inner, source);
+}
+
 /**
  * Checks the content of a sweep's file.
  *
@@ -150,6 +159,7 @@ export function parseSweepFile(value: unknown, source: string): SweepFile {
       }, but must be an object with axes and seeds, such as {"axes": {"lr": [0.001, 0.002]}, "seeds": 3}`,
     );
   }
+  refusePrototype(value, source);
   const file = requireObject(value, sweepFileSchema, { source, name: "" });
   const { name = stemOf(source), command, settings, together } = file;
   if (!NAME.test(name)) {

@@ -65,6 +65,7 @@ Deno.test("planSweep() names the sweep by its file, and a cell by all that decid
 
 const REFUSED: readonly (readonly [unknown, RegExp])[] = [
   [[], /its content is a list, but must be an object with axes and seeds/],
+  [JSON.parse('{"axes": {"__proto__": [1]}}'), /unknown key "__proto__"/],
   [{ axis: {} }, /unknown key "axis": did you mean "axes"\?/],
   [{ command: "tran" }, /command is "tran", but must be one of train, faults, eval, lab/],
   [{ name: "a/b" }, /name is "a\/b", but must be 1 to 48 letters/],
