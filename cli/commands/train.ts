@@ -8,7 +8,7 @@ import { type OpenedEnvironment, openForTraining } from "../../src/rl/environmen
 import { type ConfigSources, resolveConfig, type TrainConfig } from "../../src/rl/config.ts";
 import type { StepReport } from "../../src/rl/trainer.ts";
 import { formatTranscript } from "../../src/rollout/transcript.ts";
-import { environmentRecord } from "../../src/run/environment_record.ts";
+import { environmentRecord, requireSameEnvironment } from "../../src/run/environment_record.ts";
 import { findCheckpoint, readAgent } from "../../src/run/agent_file.ts";
 import { remark, terminalColumns } from "../../src/files/terminal.ts";
 import { type Progress, stderrProgress } from "../../src/files/progress.ts";
@@ -279,6 +279,10 @@ export const command = defineCommand({
     const resumed = resume ? open() : undefined;
     const stored = fresh ??
       resumeSettings(readSettings(runPaths(path).config), { sources, base, bug, path });
+    requireSameEnvironment(stored.environment, {
+      given: environment?.source,
+      attempt: `Cannot train in ${path}`,
+    });
     const commands = await openCommands(flags);
     const adapter = adapterName(commands.gpu);
     if (stored.adapter !== null && stored.adapter !== adapter) {

@@ -1,6 +1,7 @@
 /** Evaluation: episodes of a whole split under a model, and how far the sampler's log-probs are from the trainer's. */
 import { at } from "../core/element.ts";
 import { UserError } from "../core/errors.ts";
+import { sentence, setting } from "../core/mention.ts";
 import { STREAM } from "../core/rng.ts";
 import type { Commands } from "../gpu/commands.ts";
 import type { EpisodeInfo } from "../gym/environment.ts";
@@ -104,7 +105,11 @@ export async function evaluateAgent<Info extends EpisodeInfo>(
 ): Promise<Evaluation<Info>> {
   const { source, split, episodes, seed, temperature = 1 } = request;
   if (source.tasks[split] === 0) {
-    throw new UserError(`Cannot evaluate: the environment ${source.name} has no ${split} tasks`);
+    throw new UserError(
+      sentence`Cannot evaluate: the environment ${source.name} has no held-out tasks; ask for ${
+        setting("split", "train")
+      }`,
+    );
   }
   const decoder = new Decoder(commands, parameters, {
     maxPositions: source.spec.maxEpisodeTokens,
