@@ -13,6 +13,9 @@ import { comparisonPages } from "../../src/report/comparison_pages.ts";
 import type { Comparison, ComparisonData } from "../../src/report/comparison_data.ts";
 import { type ComparisonRequest, readComparison } from "../../src/report/files/comparison.ts";
 import { readContent } from "../../src/report/files/content.ts";
+import { ownSettings } from "../../src/report/files/runs_to_compare.ts";
+import { resolveConfig } from "../../src/rl/config.ts";
+import type { RunSettings } from "../../src/run/run_settings.ts";
 import { writeOutcome } from "../../src/sweep/outcomes.ts";
 import { sweepPaths } from "../../src/sweep/sweep_folder.ts";
 import { writeSyntheticRun, writeSyntheticSweep } from "../compare/synthetic_runs.ts";
@@ -170,6 +173,24 @@ Deno.test("readComparison() groups run folders by their settings, and writes not
       'did you mean "pass_rate"?',
     );
   }));
+
+Deno.test("ownSettings() holds what a run reads: the gym's settings, or the environment that stands in its place", () => {
+  const config = resolveConfig({ flags: { algorithm: "grpo", seed: 3 } });
+  const settings = {
+    config,
+    base: { kind: "untrained", seed: 3 },
+    bug: null,
+    baseHash: null,
+    adapter: null,
+    starts: [],
+  } as const;
+  const gym = ownSettings(settings);
+  assertEquals([gym.preset, gym.maxTurns, gym.environment], ["rl", 6, undefined]);
+  const environment = { name: "doors" } as RunSettings["environment"];
+  const own = ownSettings({ ...settings, ...(environment && { environment }) });
+  assertEquals([own.preset, own.maxTurns, own.environment], [undefined, undefined, "doors"]);
+  assertEquals([own.base, own.seed, own.checkpointEvery], ["untrained", undefined, undefined]);
+});
 
 Deno.test("readComparison() of two runs goes step by step, and its page overlays their curves", () =>
   withFolder(async (folder) => {

@@ -21,7 +21,7 @@ import { readOutcome } from "../../sweep/outcomes.ts";
 import { isSweepFolder, readSweep, type Sweep } from "../../sweep/sweep_folder.ts";
 
 /** Settings of the environment: what a task is, not how it is learned. */
-const ENVIRONMENT = ["preset", "maxTurns"] as const;
+const ENVIRONMENT = ["preset", "maxTurns", "environment"] as const;
 
 /** What a run writes and when it is evaluated: it changes nothing that is computed. */
 const BOOKKEEPING: ReadonlySet<string> = new Set([
@@ -74,13 +74,19 @@ function settingsFrom(entries: Iterable<readonly [string, unknown]>): Settings {
 }
 
 /** All settings of a run of ours that change what it computes in one list, its seed left out. */
-export function ownSettings({ config, base, bug }: RunSettings): Settings {
+export function ownSettings({ config, base, bug, environment }: RunSettings): Settings {
+  const read = { ...config, environment: environment?.name };
   const entries = Object.entries(config).filter(([name]) =>
-    !BOOKKEEPING.has(name) && isKeyRead(name, config)
+    !BOOKKEEPING.has(name) && isKeyRead(name, read)
   );
   // A plain agent's seed is the run's own.
   const kind = "kind" in base && base.kind !== "rl" ? base.kind : baseName(base);
-  return settingsFrom([...entries, ["base", kind], ["bug", bug]]);
+  return settingsFrom([
+    ...entries,
+    ...(environment ? [["environment", environment.name] as const] : []),
+    ["base", kind],
+    ["bug", bug],
+  ]);
 }
 
 function curveOf({ steps, values, isNull }: LogSeries): Curve {
