@@ -323,8 +323,11 @@ function judge(
   if (given.outputs.size === 0) {
     return notCheckable(results, ["it has no result for any vector", ...given.notes].join("; "));
   }
-  const found = end(given, candidatesOf(given, predictionsFor(family)));
+  const ended = end(given, candidatesOf(given, predictionsFor(family)));
   const isPart = given.missing.length > 0;
+  // Few vectors are soon explained: a mistake is named only where most are there.
+  const isThin = ended.mistakes.length > 0 && given.missing.length > given.outputs.size;
+  const found: Ending = isThin ? { ...ended, verdict: "unknown", mistakes: [] } : ended;
   return {
     name: results.name,
     family: family.name,
@@ -334,6 +337,7 @@ function judge(
     judged: given.outputs.size,
     notes: [
       ...(isPart ? [`no result for ${list(given.missing)}`] : []),
+      ...(isThin ? ["too few vectors to name a mistake"] : []),
       ...given.notes,
     ],
   };

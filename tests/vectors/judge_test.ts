@@ -134,6 +134,17 @@ Deno.test("missing, extra, wrongly sized and failed vectors are said in a senten
   ) assert(said.includes(part), said);
 });
 
+Deno.test("a mistake is not named from a few vectors", async () => {
+  const given = await runVectors("aggregation", tokenMean((sum, count) => sum / count / 2));
+  const { ragged, holes, left_padding } = given.results;
+  const judged = judgeFunction({
+    ...given,
+    results: { ragged: ragged!, holes: holes!, left_padding: left_padding! },
+  });
+  assertEquals([judged.verdict, judged.mistakes], ["unknown", []]);
+  assert(judged.notes.includes("too few vectors to name a mistake"));
+});
+
 Deno.test("other vectors, another family and no results are not judged", () => {
   const judged = judgeResults({
     v: 1,
