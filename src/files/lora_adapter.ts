@@ -69,7 +69,10 @@ function refuseOthers(config: z.infer<typeof CONFIG>, path: string): void {
   }
   for (const [name, pattern] of Object.entries({ rank_pattern, alpha_pattern })) {
     if (Object.keys(pattern ?? {}).length > 0) {
-      throw refuse(`it has a ${name}`, "adapters with one rank and one lora_alpha are merged");
+      throw refuse(
+        `its ${name} is not empty`,
+        "adapters with one rank and one lora_alpha are merged",
+      );
     }
   }
 }
