@@ -98,7 +98,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     title: "Reference numbers, and this machine",
     commands: {
       score: {
-        summary: "log-probs, entropies and logits of a batch under a checkpoint",
+        summary: "log-probs and entropies of a batch under our agent or a HF model",
         load: () => import("./commands/score.ts"),
       },
       grad: {

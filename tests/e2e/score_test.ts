@@ -1,6 +1,12 @@
 /** Tests of `agentrl score` as a child process: PyTorch's numbers within tolerance, and one sentence for every bad input. */
 import { assert, assertEquals } from "@std/assert";
-import { parseSafetensors, type TensorFile } from "../../src/model/safetensors.ts";
+import {
+  parseSafetensors,
+  serializeSafetensors,
+  type Tensor,
+  type TensorFile,
+} from "../../src/model/safetensors.ts";
+import { sequencesOf, VARIANTS, writeDecoder } from "../model/random_decoder.ts";
 import { readGolden } from "../reference/golden.ts";
 import { withFolder } from "../files/with_folder.ts";
 import { agentrl, assertRefused, golden, namesIn } from "./command_line.ts";
@@ -267,4 +273,52 @@ Deno.test("agentrl score refuses an output folder that is missing and a temperat
       sentence: /--temperature must be a number from 0.001 to 1000, found "0"/,
     });
     assertEquals(namesIn(folder), []);
+  }));
+
+Deno.test("agentrl score takes a Hugging Face folder in place of a checkpoint", () =>
+  withFolder(async (folder) => {
+    const config = VARIANTS.qwen2;
+    writeDecoder(`${folder}/model`, config);
+    const episodes = sequencesOf(config), columns = 40;
+    const grid = (value: (b: number, t: number) => number): Tensor => ({
+      dtype: "I32",
+      shape: [episodes.length, columns],
+      data: Int32Array.from(
+        { length: episodes.length * columns },
+        (_, i) => value(Math.floor(i / columns), i % columns),
+      ),
+    });
+    const tensors = new Map([
+      ["ids", grid((b, t) => episodes[b]![t] ?? 0)],
+      ["owner", grid((b, t) => t >= episodes[b]!.length ? 0 : t < 2 ? 1 : 2)],
+    ]);
+    Deno.writeFileSync(`${folder}/batch`, serializeSafetensors({ tensors, metadata: {} }));
+    const run = (...flags: string[]) =>
+      agentrl(["score", "--batch", `${folder}/batch`, "--out", `${folder}/out`, ...flags]);
+    const { code, stdout, stderr } = await run("--model", `${folder}/model`, "--json");
+    assertEquals([code, stderr], [0, ""]);
+    const document = JSON.parse(stdout);
+    assertEquals([document.architecture, document.tokens], ["qwen2", 70]);
+    const goldens = JSON.parse(
+      Deno.readTextFileSync(new URL("../golden/decoders.json", import.meta.url)),
+    ).qwen2;
+    const file = read(`${folder}/out`);
+    for (const name of ["logp", "entropy"]) {
+      const { shape, data } = file.tensors.get(name)!;
+      assertEquals(shape, [episodes.length, columns - 1]);
+      data.forEach((value, cell) => {
+        const golden = goldens[Math.floor(cell / 39)][name][cell % 39] ?? 0;
+        assert(Math.abs(value - golden) <= LOGP_TOLERANCE, `${name}[${cell}]`);
+      });
+    }
+    const refused: readonly (readonly [string[], RegExp])[] = [
+      [[], /--checkpoint or --model is required/],
+      [["--model", "a", "--checkpoint", "b"], /exclude each other/],
+      [["--checkpoint", "b", "--weights", "bf16"], /--adapter and --weights are for --model/],
+      [["--model", `${folder}/model`, "--logits"], /--logits is for --checkpoint/],
+      [["--model", `${folder}/nowhere`], /there is no such file or folder/],
+    ];
+    for (const [flags, message] of refused) {
+      assertRefused(await run(...flags), { code: 2, sentence: message });
+    }
   }));
