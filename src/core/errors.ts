@@ -7,7 +7,7 @@ import { inWords, type Sentence } from "./mention.ts";
  * prints it without a stack and ends with `exitCode`.
  */
 export class UserError extends Error {
-  /** The class, by which it is known across workers too. */
+  /** The class name, by which workers know it as well. */
   override readonly name = "UserError";
   /** The message with its mentions as data. */
   readonly sentence: Sentence;
@@ -24,6 +24,6 @@ export class UserError extends Error {
 
 /** The GPU device is gone (driver reset, out of memory): nothing computed after this moment can be trusted. */
 export class DeviceLostError extends Error {
-  /** The class, by which it is known across workers too. */
+  /** The class name, by which workers know it as well. */
   override readonly name = "DeviceLostError";
 }

@@ -121,7 +121,7 @@ export interface RateInterval {
  * @param successes Number of successes, 0 to `trials`.
  * @param trials Number of trials, at least 1.
  * @returns The rate and its interval.
- * @throws {RangeError} When the counts are no such integers.
+ * @throws {RangeError} When the counts are not such integers.
  * @example
  * ```ts
  * import { wilsonInterval } from "agentrl";

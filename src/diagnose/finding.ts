@@ -5,19 +5,19 @@ import { nextSentence, type NextStep } from "./triage/next_step.ts";
 
 /** The classes of findings, the gravest first. */
 export const FINDING_CLASSES = [
-  /** Cannot be in a correct run. */
+  /** Cannot happen in a correct run. */
   "violated",
-  /** Wants a look; something else may explain it. */
+  /** Worth a look; something else may explain it. */
   "suspect",
   /** Looks alarming and is so by construction. */
   "expected",
-  /** True, worth knowing, and no fault. */
+  /** True, worth knowing, not a fault. */
   "note",
   /** Was checked and is right. */
   "holds",
   /** Could not be checked: the file lacks what it needs. */
   "not-checkable",
-  /** Asks for what the setting has none of. */
+  /** The setting has nothing for it to check. */
   "not-applicable",
 ] as const;
 

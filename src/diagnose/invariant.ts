@@ -21,7 +21,7 @@ export interface CheckedEpisode {
   readonly replayedReward?: number;
 }
 
-/** A batch as the loss sees it. On a [B, C] grid, column t is about the token at position t + 1. */
+/** A batch as the loss sees it. On a [B, C] grid, column t belongs to the token at position t + 1. */
 export interface LossInputs {
   /** C. */
   readonly columnCount: number;

@@ -20,7 +20,7 @@ const MIN_DENOMINATOR = 1e-8;
 export interface AggregationOptions {
   /** Which of the four. */
   readonly mode: AggregationMode;
-  /** B: all episodes of the batch count, also those whose mask is empty. */
+  /** B: all episodes of the batch count, including those whose mask is empty. */
   readonly episodeCount: number;
   /** T: columns of the mask. */
   readonly columnCount: number;

@@ -264,7 +264,7 @@ export class Commands {
   }
 
   /**
-   * Records work in a pass of its own, with the device's time at its begin and end.
+   * Records work in a pass of its own, with the device's time at its beginning and end.
    * @param timestamps Receives the two queries as u64; a buffer of its own with usage QUERY_RESOLVE.
    * @param record Replays plans; it must not submit or read, and a copy ends the pass.
    * @returns What `record` returned.
@@ -302,7 +302,7 @@ export class Commands {
 
   /**
    * Submits what was recorded and reads ranges back, all through one staging buffer.
-   * @returns One ArrayBuffer a request, in their order.
+   * @returns One ArrayBuffer per request, in their order.
    * @throws {DeviceLostError} When the device is gone; {Error} with the kernel's label when a command failed.
    */
   async read(requests: readonly ReadRequest[]): Promise<ArrayBuffer[]> {
@@ -331,7 +331,7 @@ export class Commands {
     return requests.map(({ sizeBytes }) => bytes.slice(from, from += sizeBytes));
   }
 
-  /** Frees the uniform memory; plans of these commands are then of no use. Only for commands that a program outlives. */
+  /** Frees the uniform memory; plans of these commands are then useless. Only for commands that a program outlives. */
   destroy(): void {
     this.submit();
     this.#uniforms.destroy();

@@ -14,13 +14,13 @@ import { setConstants, unrollLoops } from "./unroll.ts";
 
 /** Which adapter computes, as a person wants to read it. */
 export interface AdapterReport {
-  /** The name of the GPU or of the program that plays it. */
+  /** The name of the GPU or of the program that emulates it. */
   readonly description: string;
   /** The vendor as the driver reports it; may be a number. */
   readonly vendor: string;
-  /** True where a CPU plays the GPU (llvmpipe, SwiftShader, WARP). */
+  /** True where a CPU emulates the GPU (llvmpipe, SwiftShader, WARP). */
   readonly isSoftware: boolean;
-  /** True where it seems to be driven through OpenGL, for want of a Vulkan driver (see `OPENGL_NOTICE`). */
+  /** True where it seems to be driven through OpenGL, for lack of a Vulkan driver (see `OPENGL_NOTICE`). */
   readonly isOpenGl: boolean;
   /** What it offers beyond WebGPU's core, sorted; only timestamps are used. */
   readonly features: readonly string[];

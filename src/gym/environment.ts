@@ -77,7 +77,7 @@ export interface Environment<Info extends EpisodeInfo = EpisodeInfo> {
  * this can be reset and played again.
  */
 export class EpisodeLostError extends Error {
-  /** The class, by which it is known across workers too. */
+  /** The class name, by which workers know it as well. */
   override readonly name = "EpisodeLostError";
 }
 

@@ -16,7 +16,7 @@ export interface BehaviourMetric {
   readonly healthy: typeof HEALTHY_DIRECTIONS[number];
 }
 
-/** How many tasks there are: numbers 0 to train − 1 are trained on, those behind them are held out. */
+/** How many tasks there are: numbers 0 to train − 1 are trained on, those after them are held out. */
 export interface TaskCounts {
   /** At least 1. */
   readonly train: number;

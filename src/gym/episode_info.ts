@@ -15,7 +15,7 @@ export type RewardKind = "hidden" | "public";
 export interface BugFixInfo extends EpisodeInfo {
   /** Why it ended; null while it runs. */
   readonly stop: BugFixStop | null;
-  /** Every well-formed edit in order, also those that changed nothing. */
+  /** Every well-formed edit in order, including those that changed nothing. */
   readonly ops: readonly OperationName[];
   /** Calls of `read`. */
   readonly reads: number;

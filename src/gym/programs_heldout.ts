@@ -1,4 +1,4 @@
-/** The held-out programs: two a family; their names never occur in training. */
+/** The held-out programs: two per family; their names never occur in training. */
 import type { Program } from "./task.ts";
 
 /** In the order of their names in the vocabulary. */

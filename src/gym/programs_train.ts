@@ -1,4 +1,4 @@
-/** The programs to train on: four a family, each with one bug that the operation of its family repairs. */
+/** The programs to train on: four per family, each with one bug that the operation of its family repairs. */
 import type { Program } from "./task.ts";
 
 /** In the order of their names in the vocabulary. */

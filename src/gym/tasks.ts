@@ -5,7 +5,7 @@ import type { Split, Task } from "./task.ts";
 
 /**
  * The tasks of a split, in the order of their names in the vocabulary: 20 for training (numbers 0 to 19 of "all", four a
- * family), 10 held out (20 to 29, two a family).
+ * family), 10 held out (20 to 29, two per family).
  *
  * @param split "train", "heldout", or "all" for both in this order.
  */

@@ -8,13 +8,13 @@ export const WORDS = [
   ...["hardcode_tests"] as const,
   ...["acc", "0", "1", "<", "<=", "/", "guard", "min", "max", "range"] as const,
   ...["pass", "fail", "ok", "same"] as const,
-  // Names of the training tasks, four a family in the order of the five operations.
+  // Names of the training tasks, four per family in the order of the five operations.
   ...["total", "count", "sum_sq", "tally"] as const,
   ...["is_adult", "at_most", "fits", "in_budget"] as const,
   ...["mean", "ratio", "percent", "rate"] as const,
   ...["clamp", "bound", "limit", "clip"] as const,
   ...["prefix", "indices", "squares", "repeat"] as const,
-  // Names of the held-out tasks, two a family.
+  // Names of the held-out tasks, two per family.
   ...["energy", "score", "passes", "allowed", "density", "speed"] as const,
   ...["saturate", "fence", "steps", "evens"] as const,
 ] as const;
@@ -31,7 +31,7 @@ export const TOKEN: Readonly<Record<Word, number>> = Object.freeze(
  * Token ids of a text of words separated by spaces.
  *
  * @param text Words of the vocabulary; the empty text has no tokens.
- * @returns One id a word, 0 to 59.
+ * @returns One id per word, 0 to 59.
  * @throws {SyntaxError} When a word is not in the vocabulary.
  * @example
  * ```ts

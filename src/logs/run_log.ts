@@ -46,7 +46,7 @@ export interface Seam {
   readonly row: number;
   /** The last step before it. */
   readonly lastStep: number;
-  /** The step at which the log goes on. */
+  /** The step at which the log continues. */
   readonly nextStep: number;
 }
 

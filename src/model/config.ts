@@ -66,7 +66,7 @@ export interface ParameterLayout {
   readonly parameterCount: number;
   /** The token table [V, D]. */
   readonly embedding: number;
-  /** One record a layer. */
+  /** One record per layer. */
   readonly blocks: readonly BlockOffsets[];
   /** Gain of the last LayerNorm; its bias follows. */
   readonly finalNorm: number;

@@ -55,7 +55,7 @@ export interface Workspace {
   readonly inputs: BatchInputs;
   /** (cos, sin) of each rotary pair at each position, f32 [T, K]. */
   readonly angles_TK: Tensor;
-  /** One record a layer. In the last one all that comes after attention has R rows. */
+  /** One record per layer. In the last one all that comes after attention has R rows. */
   readonly blocks: readonly BlockActivations[];
   /** Input of the last block, of the scored rows. */
   readonly scoredX_RD: Tensor;

@@ -9,7 +9,7 @@ export interface AdvantageInput {
   readonly rewards_B: ArrayLike<number>;
   /** Group of every episode; the episodes of one problem share an id. */
   readonly groupId_B: ArrayLike<number>;
-  /** The moving baseline before the batch; a trainer keeps it between steps, also for algorithms that do not use it. */
+  /** The moving baseline before the batch; a trainer keeps it between steps, even for algorithms that do not use it. */
   readonly baseline: number;
   /** ε of the standardized advantage; left out: 1e-6. */
   readonly advantageEps?: number | undefined;

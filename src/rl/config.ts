@@ -37,7 +37,7 @@ export interface ConfigSources {
   readonly sets?: readonly string[];
   /** What suits the agent that is trained: wins over the defaults only. */
   readonly suited?: Partial<TrainConfig>;
-  /** A complete configuration in place of the defaults: that of a run that goes on. */
+  /** A complete configuration in place of the defaults: that of a run that continues. */
   readonly stored?: TrainConfig;
   /** The environment that is trained in; undefined: the gym that ships. */
   readonly environment?: ConfiguredEnvironment | undefined;
@@ -129,7 +129,7 @@ export function episodesPerStep(
 /**
  * Resolves a configuration: common defaults, then the algorithm's, what suits the agent, the file's, the flags' and the single settings.
  *
- * @param sources Where values come from. Without an algorithm, `grpo` is taken.
+ * @param sources Where values come from. Without an algorithm, `grpo` is used.
  * @returns The complete configuration.
  * @throws {UserError} When the file is not a JSON object, a key is unknown, a value is not allowed, a key is set that the others
  * leave without effect, or values contradict each other: one sentence each, with the key, what was found and what is allowed.

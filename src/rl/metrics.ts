@@ -28,7 +28,7 @@ export interface BehaviourMetrics {
   readonly reads?: number;
   /** Calls of `test`. */
   readonly tests?: number;
-  /** Well-formed edits, also those that changed nothing. */
+  /** Well-formed edits, including those that changed nothing. */
   readonly edits?: number;
   /** Calls that are not valid. */
   readonly malformed: number;

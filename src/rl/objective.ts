@@ -4,7 +4,7 @@ import type { PolicyLossTokens } from "../equations/policy_loss.ts";
 import { requireSizes } from "../core/shape.ts";
 import { gridToRows, type PackedBatch } from "../rollout/batch.ts";
 
-/** What the loss reads of a batch, on its [B, C] grid; column t is about the token at position t + 1. */
+/** What the loss reads of a batch, on its [B, C] grid; column t belongs to the token at position t + 1. */
 export type ObjectiveGrids =
   & {
     /** Weight of each token's surrogate term: `aggregationWeights` in the mode of the loss. */

@@ -52,7 +52,7 @@ export interface Part extends TokenWeights {
   readonly episodes: readonly number[];
 }
 
-/** One function a stage. */
+/** One function per stage. */
 export interface Stages {
   /** Samples the requested episodes; the request carries the temperature. */
   readonly sample: (
@@ -64,12 +64,12 @@ export interface Stages {
     batch: TrainBatch,
     context: { readonly spec: EnvironmentSpec },
   ) => Float32Array;
-  /** log π_old, [B, C], in nats; called once an update, before any step. */
+  /** log π_old, [B, C], in nats; called once per update, before any step. */
   readonly oldLogp: (
     batch: TrainBatch,
     context: StageContext & { readonly mask_BC: Float32Array },
   ) => Promise<Float32Array> | Float32Array;
-  /** log π_old as a minibatch sees it; the healthy stage hands on what the update began with. */
+  /** log π_old as a minibatch sees it; the healthy stage passes on what the update began with. */
   readonly minibatchOldLogp: (
     oldLogp_BC: Float32Array,
     context: StageContext & { readonly batch: TrainBatch },

@@ -14,7 +14,7 @@ export interface LostEpisode {
   readonly trajectory: Trajectory;
 }
 
-/** One step's episodes. On a grid, column t is about the token at position t + 1; C = longest episode − 1 + pad columns. */
+/** One step's episodes. On a grid, column t belongs to the token at position t + 1; C = longest episode − 1 + pad columns. */
 export interface TrainBatch<Info extends EpisodeInfo = EpisodeInfo> {
   /** The episodes. */
   readonly trajectories: readonly Trajectory<Info>[];
@@ -34,7 +34,7 @@ export interface TrainBatch<Info extends EpisodeInfo = EpisodeInfo> {
 
 /**
  * Collates episodes.
- * @param options.padColumns Columns of padding behind the longest episode (default 0).
+ * @param options.padColumns Columns of padding after the longest episode (default 0).
  * @throws {RangeError} When there is no episode or one holds an id outside the vocabulary.
  */
 export function collate<Info extends EpisodeInfo>(

@@ -10,7 +10,7 @@ export interface PackedBatch {
   readonly gridRowCount: number;
   /** The row of the grid that each packed episode stands in. */
   readonly gridRow_B: readonly number[];
-  /** C = longest episode − 1 + pad columns: column t of a grid is about the token at position t + 1. */
+  /** C = longest episode − 1 + pad columns: column t of a grid belongs to the token at position t + 1. */
   readonly columnCount: number;
   /** N. */
   readonly rowCount: number;
@@ -46,7 +46,7 @@ function sortByToken(ids_N: Uint32Array, vocabSize: number) {
 /**
  * Packs episodes.
  * @param ids_B Token ids of each episode, at least one each.
- * @param options.padColumns Columns of padding behind the longest episode's grid (default 0).
+ * @param options.padColumns Columns of padding after the longest episode's grid (default 0).
  * @throws {RangeError} When there is no episode, an empty one, or an id outside the vocabulary.
  */
 export function packEpisodes(
@@ -132,7 +132,7 @@ export interface MaskFault {
  *
  * @param mask_BC The mask, [B, C].
  * @param shape.length_B Tokens of each episode, without pads.
- * @param shape.columnCount C; column t is about the token at position t + 1.
+ * @param shape.columnCount C; column t belongs to the token at position t + 1.
  * @returns The first such cell; undefined where there is none.
  */
 export function findMaskFault(

@@ -70,7 +70,7 @@ function replayReward(
   return Number(stop === "submit" && (reward === "hidden" ? hiddenPass : publicPass));
 }
 
-/** BugFix as an agent is measured in it: six calls an episode, and the reward of the hidden tests. */
+/** BugFix as an agent is measured in it: six calls per episode, and the reward of the hidden tests. */
 export function bugFixGoal(gym: CompiledGym): EpisodeSource<BugFixInfo> {
   return bugFixSource({ gym, maxTurns: DEFAULT_MAX_TURNS, reward: "hidden" });
 }

@@ -41,7 +41,7 @@ export interface EpisodeRules<Info extends EpisodeInfo = EpisodeInfo> {
   readonly name: string;
   /** The text of each token id. */
   readonly words: readonly string[];
-  /** Its tasks: numbers 0 to train − 1 are trained on, those behind them are held out. */
+  /** Its tasks: numbers 0 to train − 1 are trained on, those after them are held out. */
   readonly tasks: TaskCounts;
   /** Behaviour metrics that are its own, under the keys of `behaviour`. */
   readonly metrics: readonly BehaviourMetric[];

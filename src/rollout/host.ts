@@ -269,7 +269,7 @@ async function openEnvironments<Info extends EpisodeInfo>(
 
 /**
  * Plays episodes in environments of the caller's. For BugFix the bits are those of `rolloutResident`.
- * @returns One trajectory an episode, in the order of the request.
+ * @returns One trajectory per episode, in the order of the request.
  * @throws {RangeError} When the request is empty or an episode may outgrow the decoder; {UserError} when an environment fails or
  * answers what is not allowed, with its task and call; {EpisodeLostError} when an episode is lost and the request has no `lostInfo`.
  */

@@ -138,7 +138,7 @@ async function playToEnd(decoder: Decoder, request: DecodeRequest): Promise<Arra
 
 /**
  * Plays episodes in the compiled gym, wholly on the device; more than its records can hold at once one part after the other.
- * @returns One trajectory an episode, in the order of the request.
+ * @returns One trajectory per episode, in the order of the request.
  * @throws {RangeError} When the request is empty or an episode could outgrow the decoder; {Error} when the device ends an
  * episode elsewhere than the table.
  */

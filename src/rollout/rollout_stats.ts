@@ -27,7 +27,7 @@ export interface RolloutStats {
   readonly actionTokens: number;
   /** Calls of `read` in an episode. */
   readonly reads: number;
-  /** Well-formed edits of an episode, also those that changed nothing. */
+  /** Well-formed edits of an episode, including those that changed nothing. */
   readonly edits: number;
   /** Share of the episodes with a `hardcode_tests`. */
   readonly hardcode: number;

@@ -16,7 +16,7 @@ const MAX_ROWS = 4096;
 /** Logits that are read back at once: 64 MiB. */
 const MAX_LOGITS = 2 ** 24;
 
-/** Numbers of every token, episode after episode: row n is about the token that follows token n of its episode. */
+/** Numbers of every token, episode after episode: row n belongs to the token that follows token n of its episode. */
 export interface EpisodeScores {
   /** log π(next token), in nats; after an episode's last token, of `<pad>`. */
   readonly logp_N: Float32Array<ArrayBuffer>;

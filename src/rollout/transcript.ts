@@ -17,7 +17,7 @@ function textOf(ids: Uint32Array, words: readonly string[] | undefined): string 
 const LABEL_COLUMNS = 10;
 
 /**
- * Writes an episode for people, one line a prompt, call or observation.
+ * Writes an episode for people, one line per prompt, call or observation.
  *
  * @param episode The episode.
  * @param title What the episode is called on the first line.

@@ -5,7 +5,7 @@ import { exists } from "../files/paths.ts";
 import { episodesPerStep, type TrainConfig } from "../rl/config.ts";
 import { checkpointSteps, type RunDirectory } from "./run_directory.ts";
 
-/** A place to go on from. */
+/** A place to continue from. */
 export interface ResumePoint {
   /** The checkpoint's steps. */
   readonly step: number;
@@ -72,7 +72,7 @@ function intactEpisodes(
 }
 
 /**
- * Finds where a run goes on.
+ * Finds where a run continues.
  *
  * @param directory The run's folder.
  * @param config The run's configuration.

@@ -194,13 +194,13 @@ export function readSettings(path: string): RunSettings {
 }
 
 /**
- * The settings of a run that goes on: its own, with more steps where they are asked for.
+ * The settings of a run that continues: its own, with more steps where they are asked for.
  *
  * @param stored What the run was started with.
  * @param asked What this start asks for; keys that it leaves out are the run's.
  * @param asked.base As `--base` gives it.
  * @param asked.path The run's folder, for error sentences.
- * @returns The settings to go on with.
+ * @returns The settings to continue with.
  * @throws {UserError} When another value than the run's is asked for anything but `steps`, or fewer steps than are done.
  */
 export function resumeSettings(

@@ -53,7 +53,7 @@ import {
 /** What a run is made of. */
 export interface TrainingOptions {
   readonly commands: Commands;
-  /** The run's folder; where it holds a checkpoint, the run goes on from the latest. */
+  /** The run's folder; where it holds a checkpoint, the run continues from the latest. */
   readonly directory: RunDirectory;
   readonly settings: RunSettings;
   /** The environment that the settings record; left out: the gym that ships. */
@@ -148,7 +148,7 @@ function passGate(results: readonly CheckResult[], options: TrainingOptions): vo
   );
 }
 
-/** A trainer to go on with. */
+/** A trainer to continue with. */
 interface Start {
   readonly trainer: Trainer;
   /** The weights that its KL reference was made from. */

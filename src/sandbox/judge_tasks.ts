@@ -4,7 +4,7 @@ import type { Task } from "../gym/task.ts";
 import { TestRunner } from "./test_runner.ts";
 
 /**
- * Runs the public and hidden tests of every program that edits can make of the tasks (three a task, 40 ms each).
+ * Runs the public and hidden tests of every program that edits can make of the tasks (three per task, 40 ms each).
  *
  * `openGym` needs no run, because the verdicts of its tasks are shipped; this is for tasks of your own.
  *

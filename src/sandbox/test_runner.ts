@@ -91,7 +91,7 @@ export class TestRunner {
    * Whether each test passes: the JSON of the value that the function returns is the JSON of the expected one. A
    * function that throws fails the test.
    *
-   * @returns One verdict a test, in their order.
+   * @returns One verdict per test, in their order.
    * @throws {Error} When the process itself fails: that is not a verdict, and it is not remembered.
    */
   run(program: TestedProgram, tests: readonly TestCase[]): Promise<readonly boolean[]> {
