@@ -87,7 +87,7 @@ interface Candidate {
 function givenBy(family: Family, { name, results, errors = {} }: FunctionResults): Given {
   const notes: string[] = [];
   const missing: string[] = [];
-  const lacking = new Set<string>();
+  const lacking = new Map<string, number>();
   const outputs = new Map<string, Map<string, readonly number[]>>();
   const [dialect] = family.dialects;
   for (const one of family.cases) {
@@ -100,7 +100,7 @@ function givenBy(family: Family, { name, results, errors = {} }: FunctionResults
     for (const [key, { values }] of Object.entries(dialect?.compute(one) ?? {})) {
       const output = Object.hasOwn(found, key) ? found[key] : undefined;
       if (output === undefined) {
-        lacking.add(key);
+        lacking.set(key, 1 + (lacking.get(key) ?? 0));
         continue;
       }
       const flat = flatValues(output);
@@ -114,8 +114,13 @@ function givenBy(family: Family, { name, results, errors = {} }: FunctionResults
     if (arrays.size > 0) outputs.set(one.id, arrays);
     else missing.push(one.id);
   }
-  for (const key of lacking) {
-    notes.push(`${key} is missing in some or all vectors: it is judged where it is there`);
+  const given = family.cases.length - missing.length;
+  for (const [key, count] of lacking) {
+    notes.push(
+      count >= given
+        ? `${key} is not given: the verdict is about the other outputs`
+        : `${key} is not given in ${count} of ${given} vectors: it is judged where it is`,
+    );
   }
   const known = family.cases.map(({ id }) => id);
   const extra = Object.keys(results).filter((id) => !known.includes(id));

@@ -59,8 +59,8 @@ export function verdictSentence(judged: JudgedFunction): string {
       return `matches ${which} up to rounding: its numbers are 16-bit floats, where float32 is ` +
         "expected";
     case "unknown":
-      return `matches none; nearest is ${which}, which ${agreeing} of ${count} vectors are; ` +
-        explanation(judged);
+      return `matches none; nearest is ${which}, with which it agrees on ${agreeing} of ${count} ` +
+        `vectors; ${explanation(judged)}`;
     case "incomplete":
       return `matches ${which} on the ${count} vectors that are there; the others are missing`;
     case "not-checkable":

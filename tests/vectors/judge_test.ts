@@ -29,7 +29,7 @@ const tokenMean = (
 Deno.test("a function in float32 matches its dialect, and what it lacks is said", async () => {
   const judged = await judgeTrainerFunction("aggregation", tokenMean(), { name: "mine" });
   assertEquals([judged.verdict, judged.dialects], ["matches", ["token_mean"]]);
-  assert(sayVerdict(judged).some((sentence) => sentence.startsWith("dterm is missing")));
+  assert(sayVerdict(judged).some((sentence) => sentence.startsWith("dterm is not given: ")));
 });
 
 Deno.test("a known mistake is named with its dialect; an unknown one is not", async () => {
@@ -106,6 +106,35 @@ Deno.test("every dialect is recognised from its own answers, and every mistake f
     }
   }
   assertEquals(wrongly, []);
+});
+
+Deno.test("a trainer that is off in a way that nobody has named is given no name", () => {
+  const odd: readonly ((value: number, index: number) => number)[] = [
+    (value) => 0.37 * value,
+    (value) => 1.001 * value,
+    (value, index) => index % 2 === 0 ? value : 1.1 * value,
+  ];
+  const judgeWith = vectorJudge();
+  const named: string[] = [];
+  for (const { name: family, cases, dialects } of VECTOR_FAMILIES) {
+    const { digest } = runless(family);
+    for (const { name, compute } of dialects.filter((_, i) => i % 5 === 0)) {
+      for (const [i, change] of odd.entries()) {
+        const results = Object.fromEntries(cases.map((one) => [
+          one.id,
+          Object.fromEntries(
+            Object.entries(compute(one)).map(([key, { values }]) => [
+              key,
+              values.map((value, index) => Math.fround(change(value, index))),
+            ]),
+          ),
+        ]));
+        const { verdict, mistakes } = judgeWith({ name: "f", family, digest, results });
+        if (verdict !== "unknown" || mistakes.length > 0) named.push(`${family} ${name} ${i}`);
+      }
+    }
+  }
+  assertEquals(named, []);
 });
 
 /** A function's results before it has any. */
