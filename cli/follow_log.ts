@@ -1,6 +1,7 @@
 /** A watchdog over a growing log: reads it again when it has grown, and says each finding once, when it first holds. */
 import { UserError } from "../src/core/errors.ts";
 import { oneSentence } from "../src/core/sentence.ts";
+import { wait } from "../src/core/wait.ts";
 import { wrapText } from "../src/core/wrap_text.ts";
 import type { SaidFinding } from "../src/diagnose/finding.ts";
 import { isNews, newsKey } from "../src/diagnose/findings/news.ts";
@@ -37,20 +38,6 @@ function stateOf(paths: readonly string[]): string {
     const { size, mtime, ino } = infoOf(path) ?? {};
     return `${size} ${mtime?.getTime()} ${ino}`;
   }).join();
-}
-
-/** A wait that a signal ends. */
-function wait(durationMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, durationMs);
-    signal.addEventListener("abort", end);
-  });
 }
 
 const isEnd = (finding: SaidFinding, until: FollowOptions["until"]) =>

@@ -2,8 +2,8 @@
  * Server-sent events (html.spec.whatwg.org/multipage/server-sent-events.html) of one reader. It is sent what is newer than what
  * it was sent last, when it has taken that: a slow reader skips states, and no queue grows. One that takes nothing is let go.
  */
+import { wait } from "../core/wait.ts";
 import type { LiveContent } from "./live_content.ts";
-import { wait } from "./watch_runs.ts";
 
 /** How a reader is served. */
 export interface EventStreamOptions {

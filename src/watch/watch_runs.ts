@@ -1,23 +1,10 @@
 /** Follows several runs until it is told to stop, and says whenever one of them is another than before. */
+import { wait } from "../core/wait.ts";
 import type { WatchedRun } from "../report/watch_data.ts";
 import { FollowedRun, type RunReading } from "./follow_run.ts";
 
 /** How often files are looked at, and the least rest between two looks as a multiple of the time that one takes. */
 const POLL_MS = 1000, REST_PER_LOOK = 5;
-
-/** A wait that a signal ends. */
-export function wait(durationMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, durationMs);
-    signal.addEventListener("abort", end);
-  });
-}
 
 /**
  * Names by which runs can be told apart: the ends of their paths, as long as they must be.
