@@ -1,12 +1,13 @@
 /**
- * The exporters of docs/exporters, run by Python on objects of their frameworks' fields; what they write is read and held to
- * what went in. `deno task python`; brings Debian's python3-torch where there is none. Not a part of the suite.
+ * What docs/exporters holds for Python: exporters run on objects of their frameworks' fields, and what they write is read and held
+ * to what went in; then the vectors in the hands of a trainer in torch. `deno task python`; brings Debian's python3-torch where there is none. Not a part of the suite.
  */
 import { assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { readTokens } from "../../src/files/token_source.ts";
 import type { TokenSequence } from "../../src/tokens/token_batch.ts";
 import { withFolder } from "../files/with_folder.ts";
+import { holdVectors } from "./vectors.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Debian's packages are those of its own Python, whatever else is first in the PATH. */
@@ -55,3 +56,8 @@ await withFolder(async (folder) => {
     console.log(`${name}: ${truth.length} sequences as they went in`);
   }
 });
+await withFolder((folder) =>
+  holdVectors(folder, {
+    runPython: (program, args) => run(python, [`${ROOT}tests/python/${program}`, ...args]),
+  })
+);
