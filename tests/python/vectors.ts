@@ -7,6 +7,7 @@ import { judgeResults } from "../../src/vectors/judge.ts";
 import { readResults } from "../../src/vectors/results.ts";
 import { VECTOR_FAMILIES } from "../../src/vectors/families.ts";
 import { vectorFile, vectorFileText } from "../../src/vectors/document.ts";
+import { quoteNonFinite } from "../../src/tokens/json_rows.ts";
 import { markdownTable } from "../../src/core/markdown_table.ts";
 
 /** What the harness says of a function, and what it should say. */
@@ -50,7 +51,8 @@ export function holdVectors(
   assert(runPython("vectors_adapters.py", [`${folder}/vectors`]), "the adapters bind their stubs");
 
   const asked: Asked[] = JSON.parse(Deno.readTextFileSync(`${folder}/verdicts.json`));
-  const results = JSON.parse(Deno.readTextFileSync(`${folder}/results.json`));
+  // Numbers that are not finite are bare, as Python writes them.
+  const results = JSON.parse(quoteNonFinite(Deno.readTextFileSync(`${folder}/results.json`)));
   const judged = judgeResults(readResults(results, { source: "results.json" }));
   for (const [i, { name, verdict, dialects, mistakes }] of judged.entries()) {
     if (verdict === "low-precision") continue; // The file in Python leaves that to the command.

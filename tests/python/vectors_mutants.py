@@ -25,7 +25,7 @@ MUTANTS = [
     ("surrogate", "cispo", "-weight * advantage", "weight * advantage", "negated advantage_negated"),
     ("aggregation", "token_mean", "return term.sum()", "return -term.sum()", "negated"),
     ("loss", "loss", "term + kl_coef * kl", "term - kl_coef * kl", "kl_subtracted"),
-    ("loss", "loss", "term = -torch", "term = torch", "advantage_negated"),
+    ("loss", "loss", "term = -torch", "term = torch", ""),
     ("logprob", "logprob", "entropy = -(", "entropy = (", "entropy_negated"),
     ("logprob", "logprob", '"logp": chosen', '"logp": -chosen', "logp_negated"),
     ("gae", "gae", "- value[b, t]\n", "\n", "no_value"),
@@ -104,7 +104,7 @@ MUTANTS = [
     ("logprob", "logprob", "* logp).sum(-1)", "* logp).mean(-1)", "entropy_mean"),
     ("logprob", "logprob", "* logp).sum(-1)", "* logp).sum(-1).detach()", "entropy_detached"),
     ("logprob", "logprob", '"entropy": entropy', '"entropy": -chosen', "entropy_of_sample"),
-    ("logprob", "logprob", "target[:, None]", "target.roll(-1)[:, None]", ""),
+    ("logprob", "logprob", "target[:, None]", "target.roll(-1)[:, None]", "target_one_early"),
     # Sampler weights.
     ("sampler", "token_weight", "old_logp - sampler_logp", "sampler_logp - old_logp", "ratio_inverted"),
     ("sampler", "token_weight", ".clamp(max=cap)", "", "cap_missing"),
