@@ -1,7 +1,10 @@
 /** Next steps in words: the command that does one, to be copied into a shell. */
 import type { FindingWords } from "../src/diagnose/finding.ts";
 import type { NextStep } from "../src/diagnose/triage/next_step.ts";
-import { checkpointPath } from "../src/run/run_directory.ts";
+import { UserError } from "../src/core/errors.ts";
+import { exists } from "../src/files/paths.ts";
+import { checkpointPath, runPaths } from "../src/run/run_directory.ts";
+import { readSettings } from "../src/run/run_settings.ts";
 import type { SettingValue } from "../src/core/mention.ts";
 import { agentrlCommand, mentionWords, settingArguments } from "./words.ts";
 
@@ -18,13 +21,25 @@ function setFlags(config: Readonly<Record<string, unknown>>): string[] {
   ]);
 }
 
+/** The settings that name the environment of a run, as far as its folder tells. */
+function environmentOf(run: string): Readonly<Record<string, SettingValue>> {
+  const { config } = runPaths(run);
+  try {
+    return exists(config) ? readSettings(config).environment?.settings ?? {} : {};
+  } catch (error) {
+    if (error instanceof UserError) return {};
+    throw error;
+  }
+}
+
 /** The command that takes a step which triage recommends. */
 export function nextCommand(next: NextStep): string {
   switch (next.kind) {
     case "replay": {
       const { run, step, replace } = next;
       const replaced = replace ? ["--replace", `${replace.stage}=${replace.fault}`] : [];
-      return agentrlCommand("replay", [path(run), "--step", String(step), ...replaced]);
+      const own = settingArguments(environmentOf(run));
+      return agentrlCommand("replay", [path(run), "--step", String(step), ...own, ...replaced]);
     }
     case "train": {
       const { out, steps, config } = next;

@@ -11,10 +11,11 @@ import type { RunData } from "./run_data.ts";
 import { facts, resultTable } from "./tables.ts";
 
 /** The settings of a run that are not what its algorithm and its fault set by themselves. */
-function ownSettings({ config, bug }: RunSettings): string[] {
+function ownSettings({ config, bug, environment }: RunSettings): string[] {
   const { algorithm, seed, steps } = config;
   const standard = resolveConfig({
     flags: { algorithm, seed, steps, ...faultConfig(bug ?? undefined) },
+    environment,
   });
   return (Object.keys(config) as (keyof TrainConfig)[])
     .filter((key) => JSON.stringify(config[key]) !== JSON.stringify(standard[key]))
@@ -23,8 +24,9 @@ function ownSettings({ config, bug }: RunSettings): string[] {
 
 function trainCommand({ settings }: RunData): Mention[] {
   if (!settings) return [];
-  const { config: { algorithm, seed, steps }, base, bug } = settings;
+  const { config: { algorithm, seed, steps }, base, bug, environment } = settings;
   return [command("train", {
+    ...environment?.settings,
     algorithm,
     seed,
     steps,

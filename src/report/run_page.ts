@@ -3,7 +3,7 @@ import type { MetricGroup } from "../rl/metric_dictionary.ts";
 import type { CheckResult } from "../diagnose/invariant.ts";
 import { violated } from "../diagnose/invariants.ts";
 import { resolveConfig } from "../rl/config.ts";
-import { baseName } from "../run/run_settings.ts";
+import { baseName, type RunSettings } from "../run/run_settings.ts";
 import type { Chart } from "./chart.ts";
 import type { Section } from "./document.ts";
 import { chartIds, linkedFigure } from "./findings_part.ts";
@@ -36,9 +36,9 @@ function ends(run: RunData, name: string): string {
 /** The settings that are not its algorithm's defaults; the seed stands with the algorithm. */
 function changedSettings({ settings }: RunData): string {
   if (settings === undefined) return "not known";
-  const { config } = settings;
+  const { config, environment } = settings;
   const defaults = new Map<string, unknown>(
-    Object.entries(resolveConfig({ flags: { algorithm: config.algorithm } })),
+    Object.entries(resolveConfig({ flags: { algorithm: config.algorithm }, environment })),
   );
   const changed = Object.entries(config)
     .filter(([key, value]) =>
@@ -61,12 +61,24 @@ export function runSummary(run: RunData): string {
   return [what, `${formatNumber(stepCount)} steps`, ...reached].join(", ");
 }
 
+/** The gym or the environment that it trains in. */
+function playedIn({ config, environment }: RunSettings): readonly [string, string] {
+  if (environment === undefined) {
+    return ["gym", `${config.preset}, reward by ${config.reward} tests`];
+  }
+  const { name, words, tasks } = environment;
+  return [
+    "environment",
+    `${name}: ${words.length} words, ${tasks.train} tasks for training, ${tasks.heldout} held out`,
+  ];
+}
+
 function runFacts(run: RunData): Html {
   const { settings, stepCount, path } = run;
   const known = settings
     ? [
       ["algorithm", `${settings.config.algorithm}, seed ${settings.config.seed}`],
-      ["gym", `${settings.config.preset}, reward by ${settings.config.reward} tests`],
+      playedIn(settings),
       ["base agent", baseName(settings.base)],
       ["other than the defaults", changedSettings(run)],
       ["fault on purpose", settings.bug ?? "none"],

@@ -1,5 +1,5 @@
 /** Runs in environments of users': Three Doors learns, goes on bit for bit, survives failures, and loses no episode in silence. */
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import calculator from "../../docs/examples/calculator.ts";
 import threeDoors, { ThreeDoors } from "../../docs/examples/three_doors.ts";
 import { UserError } from "../../src/core/errors.ts";
@@ -24,6 +24,8 @@ import { openRunDirectory, runPaths } from "../../src/run/run_directory.ts";
 import { readSettings, type RunSettings, writeSettings } from "../../src/run/run_settings.ts";
 import { runTraining, type TrainingOptions } from "../../src/run/training_run.ts";
 import { triageRun } from "../../src/run/triage_run.ts";
+import { readRun } from "../../src/report/files/run.ts";
+import { runPage } from "../../src/report/run_page.ts";
 import { withFolder } from "../files/with_folder.ts";
 import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
 
@@ -202,6 +204,14 @@ gpuTest(
       );
       const { report } = triageRun(path);
       assertEquals([report.causes, report.evidence], [[], []]);
+      const { markup } = runPage(readRun(path), 0).body;
+      for (
+        const shown of [
+          "three_doors: 6 words, 3 tasks for training, 0 held out",
+          "asked: share of episodes that ask (rises in a healthy run)",
+          '<span class="token prompt">&lt;start&gt;</span>',
+        ]
+      ) assertStringIncludes(markup, shown);
     }),
 );
 
