@@ -43,6 +43,7 @@ const CONFIG = z.object({
   mlp_bias: z.boolean().nullish(),
   tie_word_embeddings: z.boolean().nullish(),
   use_sliding_window: z.boolean().nullish(),
+  layer_types: z.array(z.string()).nullish(),
   partial_rotary_factor: z.number().nullish(),
   quantization_config: z.unknown().optional(),
 });
@@ -110,6 +111,10 @@ function refuseOthers(raw: RawConfig, refuse: Refuse): void {
   }
   if (raw.use_sliding_window) {
     throw refuse("its attention has a sliding window (use_sliding_window), which is not computed");
+  }
+  const layer = raw.layer_types?.find((type) => type !== "full_attention");
+  if (layer !== undefined) {
+    throw refuse(`its layer_types has ${JSON.stringify(layer)}; full_attention is computed`);
   }
   if ((raw.partial_rotary_factor ?? 1) !== 1) {
     throw refuse(

@@ -41,6 +41,7 @@ Deno.test("openDecoderFiles() refuses what is not computed by its name", () =>
       [{ quantization_config: { bits: 4 } }, "its weights are quantised"],
       [{ hidden_act: "gelu" }, 'its hidden_act is "gelu"; silu is computed'],
       [{ use_sliding_window: true }, "has a sliding window"],
+      [{ layer_types: ["full_attention", "sliding_attention"] }, 'has "sliding_attention"'],
       [{ head_dim: 12 }, "head_dim is 12, but must be a multiple of 8"],
       [{ head_dim: 256 }, "head_dim is 256, but at most 128"],
       [{ num_key_value_heads: 3 }, "must be a multiple of num_key_value_heads, 3"],

@@ -151,7 +151,14 @@ gpuTest(
   "scoreSequences() has the bits of the whole for long sequences in pieces",
   () =>
     withFolder(async (folder) => {
-      const config = { ...VARIANTS.qwen3, num_hidden_layers: 1, hidden_size: 16, head_dim: 8 };
+      const config = {
+        ...VARIANTS.qwen3,
+        num_hidden_layers: 1,
+        hidden_size: 16,
+        head_dim: 8,
+        num_attention_heads: 2,
+        num_key_value_heads: 1,
+      };
       writeDecoder(folder, config);
       const long = Array.from({ length: 4097 }, (_, t) => t * t % config.vocab_size);
       assert(long.length > 8 * KEY_SEGMENT);
