@@ -1,7 +1,6 @@
 /** The processes of an environment: its slots are shared out among them, and one that ends is started again. */
 import { UserError } from "../core/errors.ts";
 import { at } from "../core/element.ts";
-import { EpisodeLostError } from "../gym/environment.ts";
 import {
   type EnvironmentDefinition,
   requireFacts,
@@ -15,6 +14,7 @@ import {
 } from "./environment_process.ts";
 import type { Ask, AskType, Hello, SlotAnswer } from "./environment_protocol.ts";
 import { EnvironmentProxy } from "./environment_proxy.ts";
+import { Recovery } from "./recovery.ts";
 
 /** How the processes of an environment are run. */
 export interface PoolOptions {
@@ -46,8 +46,9 @@ interface Member {
   process: EnvironmentProcess | undefined;
   /** How many processes it has lost. */
   ends: number;
-  /** How many of them since an episode ended well. */
+  /** How many of them since an episode ended well, but for those that an episode which was played again has ended. */
   endsInRow: number;
+  readonly recovery: Recovery;
 }
 
 /** Processes of one environment, closed when it is disposed of. */
@@ -90,7 +91,12 @@ export class EnvironmentPool implements AsyncDisposable {
     const { processes = defaultProcesses() } = options;
     const members = Array.from(
       { length: Math.max(1, processes) },
-      (): Member => ({ process: undefined, ends: 0, endsInRow: 0 }),
+      (): Member => ({
+        process: undefined,
+        ends: 0,
+        endsInRow: 0,
+        recovery: new Recovery(),
+      }),
     );
     const process = startFor(at(members, 0), options);
     try {
@@ -114,6 +120,7 @@ export class EnvironmentPool implements AsyncDisposable {
     return {
       ends: () => member.ends,
       ask: <T extends AskType>(type: T, ask: Ask) => this.#ask(member, { type, ask }),
+      recovery: member.recovery,
     };
   }
 
@@ -128,7 +135,7 @@ export class EnvironmentPool implements AsyncDisposable {
     } catch (error) {
       if (!(error instanceof ProcessEndedError)) throw error;
       const { crashesInRow = DEFAULT_CRASHES_IN_ROW } = this.#options;
-      if (member.endsInRow < crashesInRow) throw new EpisodeLostError(error.message);
+      if (member.endsInRow < crashesInRow) throw error;
       throw new Error(
         member.endsInRow === 1
           ? error.message
@@ -147,8 +154,15 @@ export class EnvironmentPool implements AsyncDisposable {
 
   async #demonstrate(task: number): Promise<readonly (readonly number[])[]> {
     const slot = this.#slots++;
-    const { calls } = await this.#placeOf(slot).ask("demonstrate", { slot, task });
-    return calls;
+    try {
+      return (await this.#placeOf(slot).ask("demonstrate", { slot, task })).calls;
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      const { name } = this.definition;
+      throw new UserError(
+        `The environment ${name} failed in the demonstration of task ${task}: ${error.message}`,
+      );
+    }
   }
 
   /** Lets the processes end. */
@@ -170,7 +184,7 @@ function startFor(
     onEnd: () => {
       member.process = undefined;
       member.ends++;
-      member.endsInRow++;
+      if (!member.recovery.isRunning) member.endsInRow++;
     },
   });
   member.process = process;

@@ -111,7 +111,7 @@ function realPath(file: string, attempt: string): string {
 
 /**
  * Opens the environment that a program plays, in any language (the protocol: environment_protocol.ts). A process that ends, or
- * does not answer in time, loses the episodes that wait for it and is started again.
+ * does not answer in time, loses the episode that causes it and is started again.
  *
  * @param words Program and arguments.
  * @throws {UserError} When it cannot be started, does not speak the protocol, or its environment is not as required.

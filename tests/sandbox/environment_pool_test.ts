@@ -193,34 +193,62 @@ Deno.test("a process that cannot be used as an environment is refused before any
   }
 });
 
-Deno.test("a crash loses the episodes in flight, its process is started again, and the slot plays on", () =>
+/** A program that answers every message, and ends where a message matches. */
+function answering(crash: string): string[] {
+  const slots = (type: string, fields: string) =>
+    `*'"${type}"'*) printf '%s\\n' "$line" | sed -E 's/"type":"${type}","ask"/"answers"/; ` +
+    `s/"(task|call)":[^}]*/${fields}/g' ;;`;
+  const end = JSON.stringify(END).slice(1, -1);
+  return [
+    "sh",
+    "-c",
+    `while read -r line; do case $line in ${crash}) echo oops >&2; exit 1 ;; *hello*) echo '${hello}' ;; ${
+      slots("reset", '"observation":[0]')
+    } ${slots("step", end)} esac; done`,
+  ];
+}
+
+Deno.test("a crash loses the episode that causes it; the others are played again in the next process", async () => {
+  const said: string[] = [];
+  await using pool = await open(answering(`*'"slot":1,"call"'*`), {
+    onRemark: (piece) => said.push(piece),
+  });
+  const environments = await Promise.all([0, 1, 2, 3].map(() => environmentOf(pool)));
+  await Promise.all(environments.map((one, task) => one.reset(task)));
+  // Slot 3 waits for nothing while the process ends.
+  const steps = environments.slice(0, 3).map(async (one) => {
+    try {
+      assertEquals(await one.step([1], 2), undefined);
+      return (await one.ending()).reward;
+    } catch (error) {
+      assert(error instanceof EpisodeLostError, `${error}`);
+      return error.message;
+    }
+  });
+  const lost = 'its process ended with exit code 1; the last line of its standard error is "oops"';
+  assertEquals(await Promise.all(steps), [0.5, lost, 0.5]);
+  assertEquals(said.join(""), "oops\noops\n");
+  assertEquals(await environments[3]?.step([1], 2), undefined);
+  assertEquals(await environments[1]?.reset(2), [0]);
+});
+
+Deno.test("a process that ends once for no reason loses the first episode that it had not answered", () =>
   withFolder(async (folder) => {
-    // The first process ends while it is asked for a step; later ones play.
-    const reset = `printf '%s\\n' '${answer(1, PROMPT, { ...PROMPT, slot: 1 })}'`;
-    const [shell = "", flag = "", text = ""] = script(
-      hello,
-      `if [ ! -e "$0" ]; then ${reset}; else printf '%s\\n' '${answer(1, PROMPT)}'; fi`,
-      `if [ ! -e "$0" ]; then echo first >"$0"; echo oops >&2; exit 1; fi; printf '%s\\n' '${
-        answer(2, END)
-      }'`,
+    const [shell = "", flag = "", text = ""] = answering(
+      `*'"call"'*) [ -e "$0" ] && continue; : >"$0"; exit 1 ;; x`,
     );
-    const said: string[] = [];
-    await using pool = await open([shell, flag, text, `${folder}/crashed`], {
-      onRemark: (piece) => said.push(piece),
-    });
-    const [first, second] = [await environmentOf(pool), await environmentOf(pool)];
-    await Promise.all([first.reset(0), second.reset(1)]);
-    const error = await assertRejects(() => first.step([1], 2), EpisodeLostError);
-    assertEquals(
-      error.message,
-      'its process ended with exit code 1; the last line of its standard error is "oops"',
+    // The process that goes on reads the same line as a step.
+    const program = text.replace(
+      '[ -e "$0" ] && continue; : >"$0"; exit 1',
+      ': >"$0.seen"; exit 1',
     );
-    assertEquals(said.join(""), "oops\n");
-    // An episode that waited for nothing has lost its process, too.
-    await assertRejects(() => second.step([1], 2), EpisodeLostError, "ended between two calls");
-    await first.reset(0);
-    assertEquals(await first.step([1], 2), undefined);
-    assertEquals((await first.ending()).reward, 0.5);
+    const guarded = `if [ -e "$0.seen" ]; then ${answering("never")[2]}; else ${program}; fi`;
+    await using pool = await open([shell, flag, guarded, `${folder}/crash`]);
+    const environments = await Promise.all([0, 1].map(() => environmentOf(pool)));
+    await Promise.all(environments.map((one) => one.reset(0)));
+    const [first, second] = await Promise.allSettled(environments.map((one) => one.step([1], 2)));
+    assert(first?.status === "rejected" && first.reason instanceof EpisodeLostError);
+    assertEquals(second, { status: "fulfilled", value: undefined });
   }));
 
 Deno.test("too many crashes in a row end the work, and what loads a module ends it with the first", async () => {
