@@ -176,12 +176,19 @@ export function createFlatOperand(
 /** Bytes of a texel, which four words are. */
 export const TEXEL_BYTES = 16;
 
-/** Texels that one operand of words can hold on a device. */
-export function maxWordTexels(device: GPUDevice, memory: OperandMemory): number {
+/** Texels that one operand of words can hold on a device: whole rows of `FLAT_TEXTURE_WIDTH`. */
+export function maxWordTexels(
+  device: {
+    readonly limits: Pick<GPUSupportedLimits, "maxStorageBufferBindingSize" | "maxBufferSize">;
+  },
+  memory: OperandMemory,
+): number {
   const { maxStorageBufferBindingSize, maxBufferSize } = device.limits;
   return memory === "texture"
     ? FLAT_TEXTURE_WIDTH * TEXTURE_STRIP_ROWS
-    : Math.floor(Math.min(maxStorageBufferBindingSize, maxBufferSize) / TEXEL_BYTES);
+    : FLAT_TEXTURE_WIDTH * Math.floor(
+      Math.min(maxStorageBufferBindingSize, maxBufferSize) / (FLAT_TEXTURE_WIDTH * TEXEL_BYTES),
+    );
 }
 
 /**

@@ -6,6 +6,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
 import { Commands } from "../../src/gpu/commands.ts";
 import { type Gpu, openGpu } from "../../src/gpu/device.ts";
+import { maxWordTexels } from "../../src/gpu/tensor.ts";
 import { TUNING_CANDIDATES } from "../../src/gpu/tuning.ts";
 import { loadDecoder, openDecoderFiles } from "../../src/files/load_decoder.ts";
 import { KEY_SEGMENT } from "../../src/kernels/grouped_attention.ts";
@@ -190,6 +191,12 @@ Deno.test("planParts() keeps a layer together, cuts larger ones by matrix, and l
     UserError,
     "2048 of its rows take 131072 bytes",
   );
+});
+
+Deno.test("maxWordTexels() is whole rows, below a limit of 2 GiB - 1 too", () => {
+  const limits = { maxStorageBufferBindingSize: 2 ** 31 - 1, maxBufferSize: 2 ** 32 };
+  assertEquals(maxWordTexels({ limits }, "buffer"), 2 ** 27 - 1024);
+  assertEquals(maxWordTexels({ limits }, "texture"), 2 ** 23);
 });
 
 gpuTest("scoreSequences() has the same bits however weights are cut into parts", async () => {
