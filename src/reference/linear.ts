@@ -1,5 +1,6 @@
 /** Linear layer: y = x Wᵀ + b, with GELU or a residual as its optional epilogue. */
 import { gelu, geluDerivative } from "./gelu.ts";
+import { at } from "../core/element.ts";
 import { requireSizes } from "../core/shape.ts";
 
 /** Sizes of a linear layer; the weight is stored as O rows of I. */
@@ -54,8 +55,8 @@ export function linearForward(x_NI: ArrayLike<number>, options: LinearOptions): 
   for (let n = 0; n < N; n++) {
     for (let o = 0; o < O; o++) {
       let sum = 0;
-      for (let i = 0; i < I; i++) sum += x_NI[n * I + i] * weight_OI[o * I + i];
-      preActivation_NO[n * O + o] = bias_O ? sum + bias_O[o] : sum;
+      for (let i = 0; i < I; i++) sum += at(x_NI, n * I + i) * at(weight_OI, o * I + i);
+      preActivation_NO[n * O + o] = bias_O ? sum + at(bias_O, o) : sum;
     }
   }
   switch (options.epilogue) {
@@ -66,7 +67,7 @@ export function linearForward(x_NI: ArrayLike<number>, options: LinearOptions): 
       return { y_NO: preActivation_NO.map(gelu), preActivation_NO };
     case "residual": {
       const { residual_NO } = options;
-      return { y_NO: preActivation_NO.map((pre, i) => residual_NO[i] + pre), preActivation_NO };
+      return { y_NO: preActivation_NO.map((pre, i) => at(residual_NO, i) + pre), preActivation_NO };
     }
     default:
       return options satisfies never;
@@ -112,14 +113,14 @@ export function linearBackward(
   const dbias_O = new Float64Array(O);
   for (let n = 0; n < N; n++) {
     for (let o = 0; o < O; o++) {
-      let dpre = dy_NO[n * O + o];
+      let dpre = at(dy_NO, n * O + o);
       // Forward: y[n, o] = gelu(pre[n, o])
-      if (geluPreActivation_NO) dpre *= geluDerivative(geluPreActivation_NO[n * O + o]);
+      if (geluPreActivation_NO) dpre *= geluDerivative(at(geluPreActivation_NO, n * O + o));
       // Forward: pre[n, o] = Σ_i x[n, i] · weight[o, i] + bias[o]
-      dbias_O[o] += dpre;
+      dbias_O[o] = at(dbias_O, o) + dpre;
       for (let i = 0; i < I; i++) {
-        dx_NI[n * I + i] += dpre * weight_OI[o * I + i];
-        dweight_OI[o * I + i] += dpre * x_NI[n * I + i];
+        dx_NI[n * I + i] = at(dx_NI, n * I + i) + dpre * at(weight_OI, o * I + i);
+        dweight_OI[o * I + i] = at(dweight_OI, o * I + i) + dpre * at(x_NI, n * I + i);
       }
     }
   }

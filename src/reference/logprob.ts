@@ -1,5 +1,6 @@
 /** Log-prob of a chosen token, entropy and log-sum-exp of softmax(logits / temperature), from logits or from hidden states. */
 import { linearBackward, linearForward } from "./linear.ts";
+import { at } from "../core/element.ts";
 import { requireIndices, requireSizes } from "../core/shape.ts";
 
 /** N rows of logits over V tokens, with the token whose log-prob is asked for in each row. */
@@ -59,16 +60,18 @@ export function logprobFromLogits(
   const lse_N = new Float64Array(N);
   for (let n = 0; n < N; n++) {
     let max = -Infinity;
-    for (let v = 0; v < V; v++) max = Math.max(max, logits_NV[n * V + v] / temperature);
+    for (let v = 0; v < V; v++) max = Math.max(max, at(logits_NV, n * V + v) / temperature);
     let sum = 0;
-    for (let v = 0; v < V; v++) sum += Math.exp(logits_NV[n * V + v] / temperature - max);
+    for (let v = 0; v < V; v++) sum += Math.exp(at(logits_NV, n * V + v) / temperature - max);
     const lse = max + Math.log(sum);
+    let entropy = 0;
     for (let v = 0; v < V; v++) {
-      const logp = logits_NV[n * V + v] / temperature - lse;
+      const logp = at(logits_NV, n * V + v) / temperature - lse;
       // p log p tends to 0 with p: a logit of −Infinity adds nothing.
-      if (logp > -Infinity) entropy_N[n] -= Math.exp(logp) * logp;
+      if (logp > -Infinity) entropy -= Math.exp(logp) * logp;
     }
-    logp_N[n] = logits_NV[n * V + target_N[n]] / temperature - lse;
+    entropy_N[n] = entropy;
+    logp_N[n] = at(logits_NV, n * V + at(target_N, n)) / temperature - lse;
     lse_N[n] = lse;
   }
   return { logp_N, entropy_N, lse_N };
@@ -96,12 +99,12 @@ export function logprobFromLogitsBackward(
   const dlogits_NV = new Float64Array(N * V);
   for (let n = 0; n < N; n++) {
     for (let v = 0; v < V; v++) {
-      const logp = logits_NV[n * V + v] / temperature - lse_N[n];
+      const logp = at(logits_NV, n * V + v) / temperature - at(lse_N, n);
       const p = Math.exp(logp);
       // Forward: logp[target] = z[target] − lse(z)
-      let dz = dlogp_N[n] * ((v === target_N[n] ? 1 : 0) - p);
+      let dz = at(dlogp_N, n) * ((v === target_N[n] ? 1 : 0) - p);
       // Forward: entropy = −Σ_v p[v] log p[v]
-      if (p > 0) dz -= dentropy_N[n] * p * (logp + entropy_N[n]);
+      if (p > 0) dz -= at(dentropy_N, n) * p * (logp + at(entropy_N, n));
       // Forward: z[v] = logits[v] / temperature
       dlogits_NV[n * V + v] = dz / temperature;
     }

@@ -1,4 +1,5 @@
 /** The family `aggregation`: from per-token terms to one loss. */
+import { at } from "../../core/element.ts";
 import {
   type AggregationMode,
   type AggregationOptions,
@@ -24,7 +25,10 @@ import { AGGREGATION_CASES } from "./aggregation_cases.ts";
 export function weighted({ shape, values }: Values, weight_BT: ArrayLike<number>): Arrays {
   const dterm = values.map((_, i) => weight_BT[i] ?? 0);
   // A weight of 0 selects: what stands there is not looked at, NaN included.
-  const loss = values.reduce((sum, term, i) => dterm[i] === 0 ? sum : sum + term * dterm[i], 0);
+  const loss = dterm.reduce(
+    (sum, weight, i) => weight === 0 ? sum : sum + at(values, i) * weight,
+    0,
+  );
   return { loss: scalar(loss), dterm: { shape, values: dterm } };
 }
 
