@@ -162,7 +162,10 @@ function parseEntry(
   const label = `tensor ${show(name)}`;
   if (!isRecord(value)) throw refuse(`${label} is not described by an object`);
   const { dtype, shape, data_offsets: offsets } = value;
-  if (typeof dtype !== "string" || !Object.hasOwn(dtypes, dtype)) {
+  const elementBytes = typeof dtype === "string" && Object.hasOwn(dtypes, dtype)
+    ? dtypes[dtype]
+    : undefined;
+  if (typeof dtype !== "string" || elementBytes === undefined) {
     throw refuse(`${label} has dtype ${show(dtype)}; ${listDtypes(dtypes)} are allowed`);
   }
   if (!Array.isArray(shape) || !shape.every(isCount)) {
@@ -172,7 +175,7 @@ function parseEntry(
     throw refuse(`${label} has data_offsets ${show(offsets)}; two integers are required`);
   }
   const [begin, end] = offsets as [number, number];
-  const sizeBytes = shape.reduce((product, size) => product * size, dtypes[dtype]);
+  const sizeBytes = shape.reduce((product, size) => product * size, elementBytes);
   if (end - begin !== sizeBytes) {
     throw refuse(
       `${label} of shape [${
