@@ -13,7 +13,7 @@ import {
   scoreSentence,
 } from "../src/compare/group_sentences.ts";
 import type { MetricComparison, RunComparison } from "../src/compare/compare_runs.ts";
-import { equalSentence, partingSentence } from "../src/compare/run_sentences.ts";
+import { equalSentence, partingSentence, settingTexts } from "../src/compare/run_sentences.ts";
 import { wrapText } from "../src/core/wrap_text.ts";
 import { escapeControls } from "../src/core/sentence.ts";
 import { formatColumns } from "./table.ts";
@@ -204,10 +204,7 @@ export function runsText(comparison: RunComparison, columns: number): string {
       columns,
     ),
     ...table("Settings that differ", ["setting", "first", "second"], {
-      rows: settings.map(({ name, values }) => [
-        name,
-        ...values.map(settingText),
-      ]),
+      rows: settings.map((one) => [one.name, ...settingTexts(one)]),
       columns,
     }),
   ].join("\n");

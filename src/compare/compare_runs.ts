@@ -34,10 +34,12 @@ export interface MetricComparison {
   readonly definitions?: readonly [string, string];
 }
 
-/** A setting that differs; null where a run does not have it. */
+/** A setting that differs, as far as both tell it; null where a run does not have it. */
 export interface RunSettingDifference {
   readonly name: string;
   readonly values: readonly [Settings[string], Settings[string]];
+  /** False where a log does not tell the setting: that is no value, and may be the same one. */
+  readonly isTold: readonly [boolean, boolean];
 }
 
 /** How far two logs are equal. */
@@ -218,11 +220,17 @@ function equalPart(a: RunView, b: RunView): EqualPart | null {
   };
 }
 
-/** Settings that differ, in the order of the first run's. */
-export function settingDifferences(a: Settings, b: Settings): RunSettingDifference[] {
-  return [...new Set([...Object.keys(a), ...Object.keys(b)])]
-    .map((name) => ({ name, values: [a[name] ?? null, b[name] ?? null] as const }))
-    .filter(({ values: [one, two] }) => one !== two);
+/** Settings that differ or that one run alone tells, in the order of the first run's. A configuration of ours tells all. */
+function settingDifferences(a: ComparedRun, b: ComparedRun): RunSettingDifference[] {
+  const names = new Set([a, b].flatMap(({ settings }) => Object.keys(settings)));
+  const valueOf = ({ settings }: ComparedRun, name: string) => settings[name] ?? null;
+  const tells = ({ settings, isOwn }: ComparedRun, name: string) =>
+    isOwn || Object.hasOwn(settings, name);
+  return [...names].map((name) => ({
+    name,
+    values: [valueOf(a, name), valueOf(b, name)] as const,
+    isTold: [tells(a, name), tells(b, name)] as const,
+  })).filter(({ values: [one, two], isTold }) => one !== two || isTold[0] !== isTold[1]);
 }
 
 /**
@@ -234,7 +242,7 @@ export function settingDifferences(a: Settings, b: Settings): RunSettingDifferen
 export function compareRuns(a: ComparedRun, b: ComparedRun): RunComparison {
   const views = [a.view, b.view] as const;
   const whyNotAligned = notAligned(views);
-  const settings = settingDifferences(a.settings, b.settings);
+  const settings = settingDifferences(a, b);
   const pairs = METRICS.flatMap((metric) => {
     const [ours, theirs] = views.map((view) => preferred(view, metric));
     return [...ours.keys()].filter((part) => theirs.has(part))

@@ -122,7 +122,11 @@ const runPair = z.object({
   }).nullable().describe("null: no key or step in common"),
   metrics: z.array(metric).describe("those that part first come first"),
   onlyIn: both(z.array(z.string())).describe("metrics of one run only"),
-  settings: z.array(z.object({ name: z.string(), values: both(setting) })),
+  settings: z.array(z.object({
+    name: z.string(),
+    values: both(setting),
+    isTold: both(z.boolean()).describe("false: the log does not tell it"),
+  })),
 });
 
 /** A comparison over seeds, or step by step: the first run with each of the others. */

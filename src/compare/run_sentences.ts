@@ -1,6 +1,7 @@
 /** What a comparison of two runs says, in sentences. */
 import { withDigits } from "../core/digits.ts";
-import type { MetricComparison, RunComparison } from "./compare_runs.ts";
+import type { MetricComparison, RunComparison, RunSettingDifference } from "./compare_runs.ts";
+import { settingText } from "./group_names.ts";
 import { number } from "./group_sentences.ts";
 import { PARTING_NOISE, PARTING_STEPS } from "./parting.ts";
 
@@ -39,6 +40,11 @@ export function equalSentence(
     return begin(`different from the first common step on (${firstDifferent}): ${there}.`);
   }
   return begin(`equal bit for bit until step ${firstDifferent}, then ${there}.`);
+}
+
+/** The values of a setting that differs. What a log does not tell is not called `none`, which a run of ours can have. */
+export function settingTexts({ values, isTold }: RunSettingDifference): string[] {
+  return values.map((value, i) => isTold[i] ? settingText(value) : "not told");
 }
 
 /** How much a parting is. */

@@ -1,7 +1,7 @@
 /** The page of two runs compared step by step: which metric parts first, their curves overlaid, what cannot be compared. */
 import type { ComparedRun, MetricComparison, RunComparison } from "../compare/compare_runs.ts";
 import { number } from "../compare/group_sentences.ts";
-import { equalSentence, partingSentence } from "../compare/run_sentences.ts";
+import { equalSentence, partingSentence, settingTexts } from "../compare/run_sentences.ts";
 import type { MeasuredSeries, RunView } from "../producers/run_view.ts";
 import { chartFigure, type Tone } from "./chart.ts";
 import type { Section } from "./document.ts";
@@ -84,12 +84,11 @@ function curve(
 
 function settings({ settings: differences }: RunComparison, which: string): Html {
   if (differences.length === 0) return html`<p>None of those that are known.</p>`;
-  const text = (value: string | number | boolean | null) => value === null ? "none" : String(value);
   return dataTable({
     title: `Settings of ${which} that differ`,
     hasCaption: false,
     columns: columnsOf("text", "setting", "first", "second"),
-    rows: differences.map(({ name, values }) => [name, text(values[0]), text(values[1])]),
+    rows: differences.map((one) => [one.name, ...settingTexts(one)]),
   });
 }
 

@@ -2,7 +2,7 @@
 import { assert, assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
 import { type ComparedRun, compareRuns } from "../../src/compare/compare_runs.ts";
 import { noiseOf, PARTING_STEPS, partingOf } from "../../src/compare/parting.ts";
-import { equalSentence, partingSentence } from "../../src/compare/run_sentences.ts";
+import { equalSentence, partingSentence, settingTexts } from "../../src/compare/run_sentences.ts";
 import { randomSequence } from "../../src/core/rng.ts";
 import { definitionRelation } from "../../src/compare/definition_difference.ts";
 import type { MetricDefinition } from "../../src/producers/definition.ts";
@@ -129,6 +129,26 @@ Deno.test("compareRuns() never finds that one run with other seeds of the noise 
   }
 });
 
+Deno.test("compareRuns() tells a setting that a run does not have from one that its log does not tell", () => {
+  const own = runOf(trl(() => ({})), { settings: { seed: 0, clipLow: null, lr: 1 }, isOwn: true });
+  const foreign = runOf(trl(() => ({})), { settings: { lr: 2, num_generations: 8 } });
+  const textsOf = (a: ComparedRun, b: ComparedRun) =>
+    compareRuns(a, b).settings.map((one) => [one.name, ...settingTexts(one)]);
+  assertEquals(textsOf(own, foreign), [
+    ["seed", "0", "not told"],
+    ["clipLow", "none", "not told"],
+    ["lr", "1", "2"],
+    ["num_generations", "none", "8"],
+  ]);
+  assertEquals(textsOf(own, { ...own, settings: { seed: 0, clipLow: 0.2, lr: 1 } }), [
+    ["clipLow", "none", "0.2"],
+  ]);
+  // A seed of which the other log tells nothing is no seed that differs.
+  assertEquals(textsOf(foreign, { ...foreign, settings: { lr: 2 } }), [
+    ["num_generations", "8", "not told"],
+  ]);
+});
+
 Deno.test("compareRuns() says until which step equal settings gave equal bits, and what differs first", () => {
   const settings = { algorithm: "grpo", seed: 1 };
   const of = (from: number) =>
@@ -156,7 +176,11 @@ Deno.test("compareRuns() says until which step equal settings gave equal bits, a
     runOf(trl(() => ({})), { settings: { algorithm: "rloo", seed: 1 } }),
   );
   assertEquals(other.isSameSetup, false);
-  assertEquals(other.settings, [{ name: "algorithm", values: ["grpo", "rloo"] }]);
+  assertEquals(other.settings, [{
+    name: "algorithm",
+    values: ["grpo", "rloo"],
+    isTold: [true, true],
+  }]);
 });
 
 Deno.test("compareRuns() never compares the steps of frameworks that count different things", () => {

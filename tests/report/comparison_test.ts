@@ -201,7 +201,7 @@ Deno.test("readComparison() of two runs goes step by step, and its page overlays
     const data = await readComparison([a, b]);
     assert(data.comparison.kind === "steps");
     const [pair] = data.comparison.pairs;
-    assertEquals(pair.settings, [{ name: "seed", values: [0, 1] }]);
+    assertEquals(pair.settings, [{ name: "seed", values: [0, 1], isTold: [true, true] }]);
     assertEquals(pair.metrics[0].verdict, "parts");
     assertDescribed(data.comparison);
     const markup = pageOf(data);

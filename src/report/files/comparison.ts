@@ -41,12 +41,13 @@ async function readRun(path: string, readView: (path: string) => Promise<RunView
     const settings = readSettings(runPaths(path).config);
     const { seed } = settings.config;
     const { adapter } = settings;
-    return { path, view, isOwn, settings: { seed, ...ownSettings(settings), adapter } };
+    const trainer = view.producer?.title ?? "agentrl";
+    return { path, view, isOwn, settings: { trainer, seed, ...ownSettings(settings), adapter } };
   }
   const known = Object.entries(view.settings).map(([name, { value }]) => [name, value] as const);
   const settings = {
     trainer: view.producer?.title ?? "unknown",
-    version: view.era?.title ?? null,
+    ...(view.era && { version: view.era.title }),
     ...Object.fromEntries(known),
   };
   return { path, view, isOwn, settings } satisfies ComparedRun;
@@ -56,7 +57,7 @@ async function compareSteps(
   paths: readonly string[],
   readView: (path: string) => Promise<RunView>,
 ): Promise<ComparisonData> {
-  const sweep = paths.find((path) => isFolder(path) && isSweepFolder(path));
+  const sweep = paths.find(isSweepFolder);
   if (sweep !== undefined) {
     throw new UserError(
       `Cannot compare ${sweep} step by step: it is a sweep; name two of the runs in ${
