@@ -4,7 +4,7 @@ import { UserError } from "../core/errors.ts";
 import { requireSchema } from "../core/schema.ts";
 import { writeFilePartsAtomic } from "../files/atomic_file.ts";
 import { readJson } from "../files/json.ts";
-import { infoOf } from "../files/paths.ts";
+import { infoOf, isFolder } from "../files/paths.ts";
 
 /** The commands that a sweep can repeat. */
 export const SWEEP_COMMANDS = ["train", "faults", "eval", "lab"] as const;
@@ -122,9 +122,9 @@ export function sweepPaths(path: string) {
   } as const;
 }
 
-/** True where a folder holds a sweep. */
+/** True where a folder holds a sweep; false of a file, and of what is not there. */
 export function isSweepFolder(path: string): boolean {
-  return infoOf(sweepPaths(path).plan)?.isFile === true;
+  return isFolder(path) && infoOf(sweepPaths(path).plan)?.isFile === true;
 }
 
 /** All settings of a cell but its seed. */

@@ -35,6 +35,7 @@ Deno.test("readSweep() gives each cell its settings, its condition's over its va
     const { cells: _, ...shared } = PLAN;
     assertEquals<unknown>(sweep, { ...shared, path });
     assertEquals(isSweepFolder(path), true);
+    assertEquals([sweepPaths(path).plan, `${path}/nowhere`].map(isSweepFolder), [false, false]);
     assertEquals(
       cells.map(({ settings, folder, command, seed }) => [settings, folder, command, seed]),
       [

@@ -121,7 +121,7 @@ async function add(
   path: string,
   reading: ContentReading & { readonly episodeSteps: number },
 ): Promise<ReportContent> {
-  if (isFolder(path) && isSweepFolder(path)) {
+  if (isSweepFolder(path)) {
     return { ...content, comparisons: [...content.comparisons, await readComparison([path])] };
   }
   if (isOwnRun(path)) {

@@ -294,7 +294,7 @@ function nameOf(name: string): string {
 }
 
 function isSweep(path: string): boolean {
-  return path !== "-" && isFolder(path) && isSweepFolder(path);
+  return path !== "-" && isSweepFolder(path);
 }
 
 /** True where a folder is none of a run, and runs of ours lie in it. */
