@@ -1,6 +1,6 @@
 /** Charts as data: what is drawn, on which scale, and the table that says the same without a picture. */
 import { downsample, type Point } from "./downsample.ts";
-import { formatNumber, roundForData } from "./format.ts";
+import { formatCount, formatNumber, roundForData } from "./format.ts";
 import { type Attachment, type Html, html, NOTHING } from "./html.ts";
 import { columnsOf, dataTable } from "./tables.ts";
 
@@ -200,7 +200,8 @@ export function chartTable(
     hasCaption: false,
     columns: columnsOf("number", xLabel, ...columns.map(({ name }) => name)),
     rows: [...firsts].sort((a, b) => a - b).map((x) => [
-      formatNumber(x),
+      // Steps of long runs differ in their last digits.
+      Number.isInteger(x) ? formatCount(x) : formatNumber(x),
       ...columns.map(({ values }) => formatNumber(values.get(x))),
     ]),
   });

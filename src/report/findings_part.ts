@@ -7,7 +7,7 @@ import {
 } from "../diagnose/finding.ts";
 import { firstToAct } from "../diagnose/findings/order.ts";
 import { type Chart, chartFigure } from "./chart.ts";
-import { formatNumber } from "./format.ts";
+import { formatCount, formatNumber } from "./format.ts";
 import { type Html, html, NOTHING } from "./html.ts";
 
 /** Ids of charts by the metrics or keys that they draw. */
@@ -49,7 +49,7 @@ const CLASSES: Readonly<Record<FindingClass, readonly [string, string]>> = {
 
 function evidence({ step, value, bound, boundFrom }: SaidFinding): string {
   const parts = [
-    ...(step === undefined ? [] : [`step ${formatNumber(step)}`]),
+    ...(step === undefined ? [] : [`step ${formatCount(step)}`]),
     ...(value === undefined
       ? []
       : [`value ${value === null ? "not finite" : formatNumber(value)}`]),

@@ -23,18 +23,21 @@ function power(exponent: number): string {
 export function formatNumber(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
-  if (Number.isInteger(value) && size < SMALLEST_POWER) {
-    return value.toLocaleString("en-US").replace("-", "−");
-  }
+  if (Number.isInteger(value) && size < SMALLEST_POWER) return formatCount(value);
   if (size >= SMALLEST_PLAIN && size < SMALLEST_POWER) {
     return size >= 1000
-      ? Math.round(value).toLocaleString("en-US").replace("-", "−")
+      ? formatCount(Math.round(value))
       : String(Number(value.toPrecision(DIGITS))).replace("-", "−");
   }
   const [mantissa = "", exponent = ""] = value.toExponential(DIGITS - 2).split("e");
   const factor = String(Number(mantissa)).replace("-", "−");
   const scale = power(Number(exponent));
   return factor === "1" ? scale : `${factor}·${scale}`;
+}
+
+/** A count, or the number of a step, with all of its digits: step 250,000 is no power of ten. */
+export function formatCount(count: number): string {
+  return count.toLocaleString("en-US").replace("-", "−");
 }
 
 /** A bound with its relation: `≤ 10⁻⁵`. */

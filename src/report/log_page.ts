@@ -1,7 +1,7 @@
 /** The page of another trainer's run: what is said about it, first; then every metric that its log has. */
 import type { Section } from "./document.ts";
 import { chartIds, findingsPart, linkedFigure } from "./findings_part.ts";
-import { formatNumber } from "./format.ts";
+import { formatCount } from "./format.ts";
 import { type Html, html, idOf, NOTHING } from "./html.ts";
 import { type LogChart, logCharts, type LogGroup } from "./log_charts.ts";
 import type { LogData } from "./log_data.ts";
@@ -33,13 +33,13 @@ function sourceFacts({ view }: LogData): Html {
   const { path, form, files, ignored } = log.source;
   const range = steps.length === 0
     ? "none"
-    : `${formatNumber(steps[0])} to ${formatNumber(steps[steps.length - 1])}`;
+    : `${formatCount(steps[0])} to ${formatCount(steps[steps.length - 1])}`;
   const who = producer?.title ?? "unknown: its keys belong to no trainer known here";
   return facts([
     ["log", path],
     ["form", files.length > 1 ? `${form}, ${files.length} files` : form],
     ["written by", era === undefined ? who : `${who}, ${era.title}`],
-    ["rows", `${formatNumber(log.rows.count)}, steps ${range}`],
+    ["rows", `${formatCount(log.rows.count)}, steps ${range}`],
     ["keys", `${understood.length} with a meaning here, ${unknown.length} without`],
     ...(log.seams.length > 0
       ? [
@@ -53,7 +53,7 @@ function sourceFacts({ view }: LogData): Html {
       ? [
         [
           "skipped",
-          ignored.map(({ what, count }) => `${what} (${formatNumber(count)})`).join(", "),
+          ignored.map(({ what, count }) => `${what} (${formatCount(count)})`).join(", "),
         ] as const,
       ]
       : []),

@@ -2,7 +2,7 @@
 import type { Section } from "./document.ts";
 import { producerTitle } from "../producers/producers.ts";
 import { findingGroups, firstPart, type PlaceTarget } from "./findings_part.ts";
-import { formatNumber } from "./format.ts";
+import { formatCount } from "./format.ts";
 import { type Content, type Html, html, idOf, NOTHING } from "./html.ts";
 import { facts, partHeading } from "./tables.ts";
 import { gapChartsPart, sideName } from "./token_charts.ts";
@@ -25,35 +25,35 @@ function sourceFacts({ source, digest: { totals, kept } }: TokenData): Html {
   const whole = kept.filter(({ summary, tokens }) => tokens.ids.length === summary.tokenCount);
   const left = [
     ...(sequences > kept.length
-      ? [`${formatNumber(sequences - kept.length)} sequences, the least bad`]
+      ? [`${formatCount(sequences - kept.length)} sequences, the least bad`]
       : []),
     ...(kept.length > whole.length
-      ? [`the far tokens of ${formatNumber(kept.length - whole.length)} long sequences`]
+      ? [`the far tokens of ${formatCount(kept.length - whole.length)} long sequences`]
       : []),
   ];
   return facts([
     ["dump", path],
-    ["form", files.length > 1 ? `${form}, ${formatNumber(files.length)} files` : form],
+    ["form", files.length > 1 ? `${form}, ${formatCount(files.length)} files` : form],
     ["written by", producer === undefined ? "not known" : producerTitle(producer)],
     [
       "sequences",
-      `${formatNumber(sequences)}, ${
-        groups === 0 ? "without groups" : `in ${formatNumber(groups)} groups`
+      `${formatCount(sequences)}, ${
+        groups === 0 ? "without groups" : `in ${formatCount(groups)} groups`
       }`,
     ],
     [
       "tokens",
-      `${formatNumber(tokens)}${
+      `${formatCount(tokens)}${
         trained === undefined
           ? ", without a loss mask"
-          : `, of which ${formatNumber(trained)} trained`
+          : `, of which ${formatCount(trained)} trained`
       }`,
     ],
     ...(steps
       ? [
         [
           "steps",
-          steps[0] === steps[1] ? formatNumber(steps[0]) : steps.map(formatNumber).join(" to "),
+          steps[0] === steps[1] ? formatCount(steps[0]) : steps.map(formatCount).join(" to "),
         ] as const,
       ]
       : []),
@@ -63,7 +63,7 @@ function sourceFacts({ source, digest: { totals, kept } }: TokenData): Html {
       ? [
         [
           "skipped",
-          ignored.map(({ what, count }) => `${what} (${formatNumber(count)})`).join(", "),
+          ignored.map(({ what, count }) => `${what} (${formatCount(count)})`).join(", "),
         ] as const,
       ]
       : []),

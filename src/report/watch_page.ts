@@ -12,7 +12,8 @@ import { groupCharts, otherCharts } from "./run_panels.ts";
 import { partHeading } from "./tables.ts";
 import { grave, lastStep, type WatchContent, type WatchedRun } from "./watch_data.ts";
 import { overlayGroups } from "./watch_overlay.ts";
-import { countWords, overviewPart, runParts, stepWords, sum } from "./watch_run.ts";
+import { formatCount } from "./format.ts";
+import { overviewPart, runParts, stepWords, sum } from "./watch_run.ts";
 import watchStyle from "./watch.css" with { type: "text" };
 
 /** Points of a curve that are sent: a chart is some 600 pixels wide. */
@@ -73,7 +74,7 @@ function titleOf(runs: readonly WatchedRun[]): string {
   if (runs.length === 1) return `${stepWords(runs[0])}, ${findings}: ${runs[0].name}`;
   const steps = runs.map((run) => {
     const last = lastStep(run);
-    return last === undefined ? "–" : countWords(last);
+    return last === undefined ? "–" : formatCount(last);
   }).join(" / ");
   return `steps ${steps}, ${findings}: ${runs.length} runs`;
 }

@@ -1,7 +1,7 @@
 /** What the page says of one watched run: how far it is, what happened to its files, what is found, its last episodes. */
 import { triagePart } from "./triage_part.ts";
 import { type ChartIds, findingsPart } from "./findings_part.ts";
-import { formatNumber } from "./format.ts";
+import { formatCount, formatNumber } from "./format.ts";
 import { type Html, html, idOf, NOTHING } from "./html.ts";
 import { facts, partHeading } from "./tables.ts";
 import { transcripts } from "./transcripts.ts";
@@ -12,20 +12,17 @@ export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** A count, all of its digits: a step of a million is no power of ten. */
-export function countWords(count: number): string {
-  return count.toLocaleString("en-US").replace("-", "−");
-}
-
 /** `step 48 of 80`; the steps of our own runs count from 0: `step 79, 80 of 80 steps`. */
 export function stepWords(run: WatchedRun): string {
   const last = lastStep(run);
   if (last === undefined) return "no step yet";
   const { plannedSteps } = run.pace;
-  const step = `step ${countWords(last)}`;
+  const step = `step ${formatCount(last)}`;
   if (plannedSteps === undefined) return step;
-  const planned = countWords(plannedSteps);
-  return run.own ? `${step}, ${countWords(last + 1)} of ${planned} steps` : `${step} of ${planned}`;
+  const planned = formatCount(plannedSteps);
+  return run.own
+    ? `${step}, ${formatCount(last + 1)} of ${planned} steps`
+    : `${step} of ${planned}`;
 }
 
 /** `7 s`, `3 min`, `2 h 7 min`. */
@@ -104,7 +101,7 @@ function noticesPart(notices: readonly Notice[]): Html {
 function sampleItem({ place, step, reward, tokenCount, prompt, answer }: Sample): Html {
   const numbers = [
     place,
-    ...(step === undefined ? [] : [`step ${countWords(step)}`]),
+    ...(step === undefined ? [] : [`step ${formatCount(step)}`]),
     ...(reward === undefined ? [] : [`reward ${formatNumber(reward)}`]),
     ...(tokenCount === 0 ? [] : [`${formatNumber(tokenCount)} tokens`]),
   ].join(", ");

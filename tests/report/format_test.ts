@@ -1,6 +1,6 @@
 /** Tests of numbers for people. */
 import { assertEquals } from "@std/assert";
-import { formatCell, formatNumber, roundForData } from "../../src/report/format.ts";
+import { formatCell, formatCount, formatNumber, roundForData } from "../../src/report/format.ts";
 
 Deno.test("formatNumber() shows three digits, and a power of ten where zeros would have to be counted", () => {
   const cases: readonly (readonly [number | null | undefined, string])[] = [
@@ -21,6 +21,15 @@ Deno.test("formatNumber() shows three digits, and a power of ten where zeros wou
     [undefined, "–"],
   ];
   for (const [value, text] of cases) assertEquals(formatNumber(value), text, String(value));
+});
+
+Deno.test("formatCount() shows all digits, whatever the size", () => {
+  assertEquals([0, 157_244, 1e7, -250_000].map(formatCount), [
+    "0",
+    "157,244",
+    "10,000,000",
+    "−250,000",
+  ]);
 });
 
 Deno.test("formatCell() leaves texts alone", () => {

@@ -70,6 +70,21 @@ Deno.test("logPage() says first what was found, linked to the chart that shows i
   assertMatch(markup, /step 90 · value 0\.2 · bound 0\.05/);
 });
 
+Deno.test("logPage() gives counts and steps of long runs all their digits", () => {
+  const builder = new RunLogBuilder();
+  builder.beginFile("long.json");
+  for (const step of [250_000, 250_010]) builder.add(step, { line: 1 }, [["reward", 0.5]]);
+  const view = interpret(builder.finish({ path: "long.json", form: "trainer_state" }), {
+    settings: {},
+  });
+  const [finding] = logOf("a.json").findings;
+  const { markup } =
+    logPage({ name: "long", view, findings: [{ ...finding, step: 250_010 }] }, 0).body;
+  for (const text of ["2, steps 250,000 to 250,010", "step 250,010 · ", ">250,000<"]) {
+    assertStringIncludes(markup, text);
+  }
+});
+
 Deno.test("logPage() draws every key once, components together, restarts marked, null as nothing and NaN as NaN", () => {
   const { body } = logPage(logOf("a.json"), 0);
   const charts = chartsOf(body);
