@@ -28,12 +28,17 @@ Deno.test("docs/formats.md shows the schema of the common dump", () => {
   assertEquals(JSON.parse(SCHEMA), commonDumpSchema());
 });
 
-Deno.test("docs/formats.md links every exporter", () => {
+Deno.test("docs/formats.md links every exporter, and docs/vectors.md those that answer vectors", () => {
   const folder = new URL("../../docs/exporters/", import.meta.url);
   const files = Array.from(Deno.readDirSync(folder), ({ name }) => name)
     .filter((name) => name.endsWith(".py"));
-  const linked = Array.from(PAGE.matchAll(/\(exporters\/(\w+\.py)\)/g), ([, name]) => name);
-  assertEquals(linked.sort(), files.sort());
+  const vectors = Deno.readTextFileSync(new URL("../../docs/vectors.md", import.meta.url));
+  const [ofDumps, ofVectors] = [PAGE, vectors].map((page) =>
+    Array.from(page.matchAll(/\(exporters\/(\w+\.py)\)/g), ([, name]) => name)
+  );
+  const answers = (name: string) => name.endsWith("_vectors.py");
+  assertEquals(ofDumps.sort(), files.filter((name) => !answers(name)).sort());
+  assertEquals([...new Set(ofVectors)].sort(), files.filter(answers).sort());
 });
 
 Deno.test("docs/formats.md lists every key of a comparison, and the schema beside it is the one that is made", () => {
