@@ -38,7 +38,7 @@ export interface MetricComparison {
 export interface RunSettingDifference {
   readonly name: string;
   readonly values: readonly [Settings[string], Settings[string]];
-  /** False where a log does not tell the setting: that is no value, and may be the same one. */
+  /** False where a log does not tell the setting, which may well be equal. */
   readonly isTold: readonly [boolean, boolean];
 }
 
