@@ -80,20 +80,54 @@ function findingLines(run: WatchedRun, columns: number): Line[] {
   );
 }
 
-function runLines(run: WatchedRun, { columns }: ScreenSize): Line[] {
+/** A run in at most so many lines. Where they are few, its curves give way to findings, the first one last. */
+function runLines(run: WatchedRun, columns: number, height = Infinity): Line[] {
   const { view, problem, pending, name } = run;
   const facts = stateFacts(run).filter(([key]) => key !== "reward" && key !== "run")
     .map(([key, value]) => key === "now" ? value : `${key} ${value}`);
   const wrap = (text: string) => wrapText(escapeControls(text), { columns, indent: 2, hanging: 4 });
   const said = [problem, pending].flatMap((text) => text === undefined ? [] : wrap(text));
   const curves = view ? SHOWN.flatMap((metric) => view.measured(metric) ?? []) : [];
-  return [
+  const head: Line[] = [
     { text: escapeControls(name), style: "bold" },
     ...wrap(facts.join("; ")).map((text): Line => ({ text })),
     ...said.map((text): Line => ({ text, style: "yellow" })),
-    ...curves.map((series): Line => ({ text: metricLine(series, columns) })),
-    ...findingLines(run, columns),
   ];
+  const findings = findingLines(run, columns);
+  const room = height - head.length;
+  const curveCount = Math.max(room - findings.length, Number(room > 1));
+  return [
+    ...head,
+    ...curves.slice(0, Math.max(0, curveCount)).map((series): Line => ({
+      text: metricLine(series, columns),
+    })),
+    ...findings,
+  ].slice(0, height);
+}
+
+/** Lines below which a run says nothing: an empty one, its name, and how far it is. */
+const LEAST_LINES = 3;
+
+/** All runs in so many lines: each has an equal share of what those before it have left, and none is left out in silence. */
+function allRunLines(
+  runs: readonly WatchedRun[],
+  { columns, rows }: { readonly columns: number; readonly rows: number },
+): Line[] {
+  const isCrowded = runs.length * LEAST_LINES > rows;
+  const shown = isCrowded ? runs.slice(0, Math.floor((rows - 1) / LEAST_LINES)) : runs;
+  const more = runs.length - shown.length;
+  const lines: Line[] = [];
+  for (const [i, run] of shown.entries()) {
+    const share = Math.floor((rows - Number(more > 0) - lines.length) / (shown.length - i));
+    lines.push({ text: "" }, ...runLines(run, columns, share - 1));
+  }
+  if (more > 0) {
+    lines.push({
+      text: `and ${more} more ${more === 1 ? "run" : "runs"}, for which the window is too low`,
+      style: "dim",
+    });
+  }
+  return lines;
 }
 
 /** The last notices of all runs, the newest first. */
@@ -115,7 +149,8 @@ function noticeLines(runs: readonly WatchedRun[], columns: number): Line[] {
  *
  * @param runs As they are now.
  * @param nowMs Milliseconds since 1970.
- * @returns At most `rows` lines of at most `columns` characters, colours apart: what does not fit is cut off at the bottom.
+ * @returns At most `rows` lines of at most `columns` characters, colours apart. Runs share the height; what has
+ *   happened stands below them as far as it fits.
  */
 export function screenLines(
   runs: readonly WatchedRun[],
@@ -124,7 +159,7 @@ export function screenLines(
   const { columns, rows, hasColours, nowMs } = size;
   const lines: Line[] = [
     { text: `agentrl watch  ${clockWords(nowMs)}  Ctrl-C ends it`, style: "dim" },
-    ...runs.flatMap((run) => [{ text: "" }, ...runLines(run, size)]),
+    ...allRunLines(runs, { columns, rows: rows - 1 }),
     { text: "" },
     ...noticeLines(runs, columns),
   ];

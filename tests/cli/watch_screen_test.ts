@@ -40,6 +40,30 @@ Deno.test("screenLines() fits every size, and its colours are all that a termina
   assertMatch(text, /suspect \w*gap/);
 });
 
+Deno.test("screenLines() shows every run on a low screen, and says how many it cannot", async () => {
+  const run = await stateOf(trlRows(0, 40));
+  const linesOf = (count: number, rows: number) =>
+    screenLines(Array.from({ length: count }, (_, i) => ({ ...run, name: `run ${i}` })), {
+      columns: 50,
+      rows,
+      nowMs: 0,
+      hasColours: false,
+    });
+  const two = linesOf(2, 15);
+  assertEquals(two.filter((line) => /^run \d$|^ {2}step 39$/.test(line)).length, 4);
+  assertEquals(two.filter((line) => /^ {2}suspect /.test(line)).length, 2, "findings come first");
+  const twenty = linesOf(20, 15);
+  assertEquals([twenty.length, twenty[14]], [
+    15,
+    "and 16 more runs, for which the window is too low",
+  ]);
+  assertEquals(linesOf(5, 16).filter((line) => /^run \d$/.test(line)).length, 5);
+  assertEquals(linesOf(3, 13).filter((line) => /^ {2}suspect /.test(line)).length, 3);
+  // Where there is room, nothing is left out.
+  const tall = linesOf(2, 80);
+  assertEquals(tall.filter((line) => /^ {2}loss /.test(line)).length, 2);
+});
+
 Deno.test("drawn() clears behind each line and below the last, and never scrolls", () => {
   assertEquals(drawn(["a", "b"]), "\x1b[Ha\x1b[K\r\nb\x1b[K\x1b[J");
 });
