@@ -198,6 +198,12 @@ export function requireDefinition(
   value: unknown,
   options: { readonly source: string },
 ): EnvironmentDefinition {
+  if (!isRecord(value)) {
+    throw new UserError(
+      `Cannot use the environment ${options.source}: its default export ${saidValue(value)}, ` +
+        "but must be an object with name, words, tasks and create",
+    );
+  }
   requireFacts(value, options);
   const { create, demonstration } = value as Fields;
   const wrong = typeof create !== "function"
@@ -205,7 +211,7 @@ export function requireDefinition(
     : demonstration !== undefined && typeof demonstration !== "function"
     ? `demonstration ${saidValue(demonstration)}`
     : undefined;
-  if (wrong === undefined) return value as EnvironmentDefinition;
+  if (wrong === undefined) return value as unknown as EnvironmentDefinition;
   throw new UserError(
     `Cannot use the environment ${options.source}: ${wrong}, but must be a function`,
   );

@@ -27,11 +27,11 @@ export interface DifferingVector {
   readonly id: string;
   /** Output that is farthest. */
   readonly output: string;
-  /** First entry that is beyond the tolerance. */
+  /** First entry that is beyond the tolerance; −1 where the output has another size. */
   readonly index: number;
-  /** What the function gave there. */
+  /** What the function gave there; where the size is another, how many values. */
   readonly got: number;
-  /** What the dialect gives. */
+  /** What the dialect gives; where the size is another, how many values. */
   readonly expected: number;
 }
 
@@ -63,14 +63,14 @@ export interface JudgedFunction {
   readonly agreeing: number;
   /** Vectors that were judged. */
   readonly judged: number;
-  /** What else there is to say: missing outputs, extra vectors, wrong sizes; a sentence each. */
+  /** What else there is to say: missing outputs, extra vectors, failures; a sentence each. */
   readonly notes: readonly string[];
 }
 
 interface Given {
   readonly family: Family;
   readonly name: string;
-  /** Outputs by id, those with a wrong size left out. */
+  /** Outputs by id. One of a wrong size is kept: it agrees with nothing. */
   readonly outputs: ReadonlyMap<string, ReadonlyMap<string, readonly number[]>>;
   readonly missing: readonly string[];
   readonly notes: readonly string[];
@@ -91,25 +91,20 @@ function givenBy(family: Family, { name, results, errors = {} }: FunctionResults
   const outputs = new Map<string, Map<string, readonly number[]>>();
   const [dialect] = family.dialects;
   for (const one of family.cases) {
-    const found = Object.hasOwn(results, one.id) ? results[one.id] : undefined;
+    const hasResult = Object.hasOwn(results, one.id) && !Object.hasOwn(errors, one.id);
+    const found = hasResult ? results[one.id] : undefined;
     if (found === undefined) {
       missing.push(one.id);
       continue;
     }
     const arrays = new Map<string, readonly number[]>();
-    for (const [key, { values }] of Object.entries(dialect?.compute(one) ?? {})) {
+    for (const key of Object.keys(dialect?.compute(one) ?? {})) {
       const output = Object.hasOwn(found, key) ? found[key] : undefined;
       if (output === undefined) {
         lacking.set(key, 1 + (lacking.get(key) ?? 0));
         continue;
       }
-      const flat = flatValues(output);
-      if (flat.length === values.length) arrays.set(key, flat);
-      else {
-        notes.push(
-          `${one.id}: ${key} has ${flat.length} values, but ${values.length} are expected`,
-        );
-      }
+      arrays.set(key, flatValues(output));
     }
     if (arrays.size > 0) outputs.set(one.id, arrays);
     else missing.push(one.id);
@@ -169,6 +164,9 @@ function showDiffering({ family, outputs }: Given, candidate: Candidate): Differ
     for (const [output, got] of outputs.get(id) ?? []) {
       const values = expected[output]?.values ?? [];
       if (distance(got, values, family.tolerance) <= 1) continue;
+      if (got.length !== values.length) {
+        return [{ id, output, index: -1, got: got.length, expected: values.length }];
+      }
       const index = values.findIndex((_, i) => {
         const single = [...values];
         single[i] = got[i] ?? NaN;
@@ -313,7 +311,7 @@ function judge(
     const names = VECTOR_FAMILIES.map(({ name }) => name);
     return notCheckable(
       results,
-      `there is no such family: ${suggestName(results.family, names)}`,
+      `no family is called "${results.family}"; ${suggestName(results.family, names)}`,
     );
   }
   const digest = familyDigest(family);

@@ -9,7 +9,9 @@ const number = (value: number) =>
   Number.isFinite(value) ? String(Number(value.toPrecision(6))) : String(value);
 
 const where = ({ id, output, index, got, expected }: DifferingVector) =>
-  `${id}: ${output}[${index}] is ${number(got)} where ${number(expected)} is expected`;
+  index < 0
+    ? `${id}: ${output} has ${got} values where ${expected} are expected`
+    : `${id}: ${output}[${index}] is ${number(got)} where ${number(expected)} is expected`;
 
 function differences({ differs }: JudgedFunction): string[] {
   const shown = differs.slice(0, SHOWN).map(where);

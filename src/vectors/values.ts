@@ -80,15 +80,16 @@ export function scaleOf(values: readonly number[]): number {
 
 /**
  * The distance of a result from what is expected, in tolerances: at most 1 where they agree. NaN agrees with NaN and an infinity with
- * itself; with anything else they are infinitely far.
+ * itself; with anything else they are infinitely far, as is a result of another size.
  *
- * @param got As many values as expected.
+ * @param got The result.
  */
 export function distance(
   got: readonly number[],
   expected: readonly number[],
   { relative, absolute }: Tolerance,
 ): number {
+  if (got.length !== expected.length) return Infinity;
   const allowed = absolute + relative * scaleOf(expected);
   let most = 0;
   for (let i = 0; i < expected.length; i++) {

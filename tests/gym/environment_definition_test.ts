@@ -19,8 +19,8 @@ Deno.test("requireDefinition() hands a whole definition on as it is", () => {
 Deno.test("requireDefinition() names what is missing or wrong in one sentence", () => {
   const metric = GOOD.metrics[0];
   const cases: readonly (readonly [unknown, string])[] = [
-    [undefined, "it is missing, but must be an object with name, words, tasks and create"],
-    [() => 0, "it is a function, but must be an object with name, words, tasks and create"],
+    [undefined, "its default export is missing, but must be an object with name, words, tasks"],
+    [() => 0, "its default export is a function, but must be an object with name, words, tasks"],
     [{ ...GOOD, name: "Three Doors" }, 'name is "Three Doors", but must be 1 to 64 lower-case'],
     [{ ...GOOD, name: "bugfix" }, 'its name is "bugfix", that of the gym that ships'],
     [{ ...GOOD, words: "a b" }, 'words is "a b", but must be a list of texts'],

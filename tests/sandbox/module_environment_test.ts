@@ -133,7 +133,7 @@ Deno.test("further permissions are handed to Deno; a project that says where the
 Deno.test("a module that is no environment is refused before anything is played", async () => {
   const options = { processes: 1, onRemark: () => {} };
   const cases = [
-    ["export default 5;", "it is 5, but must be an object with name, words, tasks and create"],
+    ["export default 5;", "its default export is 5, but must be an object with name, words, tasks"],
     ["export const a = ;", "it cannot be loaded: "],
     [MODULE.replace('name: "steps"', 'name: "Steps!"'), 'name is "Steps!", but must be'],
   ];

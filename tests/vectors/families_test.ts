@@ -7,7 +7,7 @@ import { arraysDistance, predictionsOf } from "../../src/vectors/predictions.ts"
 import { type Arrays, float32Digits } from "../../src/vectors/values.ts";
 
 /** Of all files, one after the other. Raise the version of the form where an answer that was right changes. */
-const SHA256 = "f989aced47d4f9f791864c8e5ae5d9425e3c5002bde4abf52d7ebc9c7a964a4c";
+const SHA256 = "20486e9e8d52faadd591f4458972ad063b6cc2b78224862bfbf2f06542bf3048";
 
 type Answers = (id: string) => Arrays;
 

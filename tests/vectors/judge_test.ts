@@ -151,16 +151,46 @@ Deno.test("missing, extra, wrongly sized and failed vectors are said in a senten
   });
   const results = { ...given.results, extra: { loss: 1 }, full: { loss: [1, 2] } };
   const judged = judgeFunction({ ...given, results });
-  assertEquals([judged.verdict, judged.dialects], ["incomplete", ["token_mean"]]);
+  assertEquals([judged.verdict, judged.dialects], ["unknown", ["token_mean"]]);
   const said = sayVerdict(judged).join("\n");
   for (
     const part of [
-      "no result for full, one_row",
+      "no result for one_row",
       "extra: no such vector",
-      "full: loss has 2 values, but 1 are expected",
+      "full: loss has 2 values where 1 are expected",
       "one_row: the function failed: too small",
     ]
   ) assert(said.includes(part), said);
+});
+
+Deno.test("an output of another size, or of a call that failed, matches nothing", async () => {
+  const given = await runVectors("aggregation", tokenMean());
+  const withGradient = Object.fromEntries(
+    Object.entries(given.results).map(([id, outputs]) => [id, { ...outputs, dterm: [1, 2] }]),
+  );
+  const sized = judgeFunction({ ...given, results: withGradient });
+  assertEquals([sized.verdict, sized.mistakes], ["unknown", []]);
+  const failed = judgeFunction({ ...given, errors: { full: "out of memory" } });
+  assertEquals([failed.verdict, failed.judged], ["incomplete", 11]);
+});
+
+Deno.test("log-probs and entropies that are differences from the log-sum-exp match, in float32", async () => {
+  const f = Math.fround;
+  const sum = (values: readonly number[]) => values.reduce((total, value) => f(total + value), 0);
+  const judged = await judgeTrainerFunction("logprob", ({ inputs, config }) => {
+    const { shape: [N = 0, V = 0], values } = inputs.logits!;
+    const rows = Array.from({ length: N }, (_, n) => {
+      const z = values.slice(n * V, (n + 1) * V).map((value) => f(value / config.temperature!));
+      const top = Math.max(...z);
+      const weights = z.map((value) => f(Math.exp(value - top)));
+      const total = sum(weights);
+      const logSumExp = f(f(Math.log(total)) + top);
+      const mean = sum(z.map((value, v) => f(f(weights[v]! / total) * value)));
+      return { logp: f(z[inputs.target!.values[n]!]! - logSumExp), entropy: f(logSumExp - mean) };
+    });
+    return { logp: rows.map(({ logp }) => logp), entropy: rows.map(({ entropy }) => entropy) };
+  });
+  assertEquals([judged.verdict, judged.differs], ["matches", []]);
 });
 
 Deno.test("a mistake is not named from a few vectors", async () => {
