@@ -1,4 +1,5 @@
 /** From what a user names, a file or a folder, to a sweep that is planned in its folder. */
+import { basename } from "node:path";
 import { UserError } from "../../src/core/errors.ts";
 import { temporaryFor } from "../../src/files/atomic_file.ts";
 import { asUserError } from "../../src/files/file_error.ts";
@@ -41,11 +42,20 @@ async function findFolder(path: string, out: string | undefined): Promise<string
  * Reads a sweep that has begun.
  *
  * @param path Its folder, or the file that it was planned from.
- * @throws {UserError} When it has not begun.
+ * @throws {UserError} When it has not begun, or the folder holds the sweep of another file.
  */
 export async function findSweep(path: string, out: string | undefined): Promise<Sweep> {
   const folder = await findFolder(path, out);
-  if (isSweepFolder(folder)) return readSweep(folder);
+  if (isSweepFolder(folder)) {
+    const sweep = readSweep(folder);
+    // lr.yaml and lr.json have one default folder, and nobody is to cancel the other's sweep.
+    if (!isFolder(path) && basename(sweep.file) !== basename(path)) {
+      throw new UserError(
+        `Cannot use ${path}: ${folder} holds the sweep of ${sweep.file}; name that folder itself`,
+      );
+    }
+    return sweep;
+  }
   throw new UserError(
     `Cannot read ${folder}: no sweep has begun there; begin it with cli/agentrl sweep ${path}`,
   );

@@ -130,6 +130,16 @@ Deno.test("agentrl sweep hands its cells to Kubernetes, takes more cells in, and
     const { text: status, exitCode } = await sweep("status", out);
     assertMatch(status, /done +0\n +failed +0\n +running +0\n +left +5\n/);
     assertEquals(exitCode, 0);
+    // A file of another name may share the default folder; its sweep is not to be cancelled by mistake.
+    const other = `${folder}/s.json`;
+    Deno.writeTextFileSync(other, '{"seeds": [9]}');
+    for (const action of ["status", "cancel"]) {
+      await assertRejects(
+        () => sweep(action, other, "--out", out),
+        UserError,
+        "holds the sweep of " + file,
+      );
+    }
     Deno.writeTextFileSync(file, "seeds: [9]\n");
     await assertRejects(
       () => sweep(file, "--out", out, ...submit),
