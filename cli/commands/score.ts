@@ -1,4 +1,4 @@
-/** `agentrl score`: log-probs, entropies and logits of a batch file under a checkpoint, or under a model of a Hugging Face folder. */
+/** `agentrl score`: log-probs, entropies and logits of a batch file under a checkpoint, or of a batch or texts under a Hugging Face folder. */
 import { mean } from "../../src/core/statistics.ts";
 import { createParameters } from "../../src/model/parameters.ts";
 import type { Tensor } from "../../src/model/safetensors.ts";
@@ -22,10 +22,10 @@ function maskedMean({ actionMask_BC }: BatchFile, tensor: Tensor | undefined): n
   return values.length === 0 ? null : mean(values);
 }
 
-function inNats(value: number | null): string {
+function inNats(value: number | null, tokens: string): string {
   return value === null
     ? "none: the batch trains on no token"
-    : `${formatNumber(value)} nats over the trained tokens`;
+    : `${formatNumber(value)} nats over ${tokens}`;
 }
 
 async function scoreCheckpoint(
@@ -76,8 +76,11 @@ export const command = defineCommand({
     },
     batch: {
       kind: "string",
-      required: true,
       help: "episodes, a safetensors file with ids and owner",
+    },
+    text: {
+      kind: "string",
+      help: "texts or chats for --model, in place of a batch: JSONL of text or messages",
     },
     out: { kind: "string", required: true, help: "file to write logp and entropy [B, T-1] to" },
     temperature: { kind: "number", default: 1, min: 1e-3, max: 1e3, help: "divides the logits" },
@@ -87,8 +90,8 @@ export const command = defineCommand({
   async run(flags) {
     const { checkpoint, model, out, temperature } = flags;
     requireOneModel(flags);
-    const { batch, tensors, adapter, files, fields, rows } = model === undefined
-      ? await scoreCheckpoint({ ...flags, checkpoint: checkpoint ?? "" })
+    const { batch, tensors, adapter, files, fields, rows, lines = [] } = model === undefined
+      ? await scoreCheckpoint({ ...flags, checkpoint: checkpoint ?? "", batch: flags.batch ?? "" })
       : await scoreModel({ ...flags, model });
     writeTensorFile(out, { tensors, metadata: { temperature: String(temperature) } });
 
@@ -102,16 +105,22 @@ export const command = defineCommand({
       ...fields,
     };
     const shapes = Array.from(tensors, ([name, { shape }]) => `${name} [${shape.join(", ")}]`);
+    const tokens = flags.text === undefined ? "the trained tokens" : "these tokens";
     const text = formatTable([
-      ["scored", `${document.tokens} tokens of ${document.episodes} episodes`],
+      [
+        "scored",
+        `${document.tokens} tokens of ${document.episodes} ${
+          flags.text === undefined ? "episodes" : "texts"
+        }`,
+      ],
       ["temperature", String(temperature)],
-      ["mean log-prob", inNats(document.meanLogp)],
-      ["mean entropy", inNats(document.meanEntropy)],
+      ["mean log-prob", inNats(document.meanLogp, tokens)],
+      ["mean entropy", inNats(document.meanEntropy, tokens)],
       ["adapter", document.adapter],
       ...rows,
       ...unverifiedRows(files),
       ["wrote", `${shapes.join(", ")} to ${out}`],
-    ]).join("\n");
+    ]).concat(lines).join("\n");
     return { document, text };
   },
 });

@@ -27,3 +27,9 @@ export class DeviceLostError extends Error {
   /** The class name, by which workers know it as well. */
   override readonly name = "DeviceLostError";
 }
+
+/** What an error of another library says, on one line, for a sentence of ours. */
+export function errorText(error: unknown): string {
+  const text = error instanceof Error ? error.message || error.name : String(error);
+  return text.replaceAll(/\s+/g, " ").trim();
+}

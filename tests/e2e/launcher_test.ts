@@ -204,6 +204,7 @@ Deno.test("agentrl fetches no package that only tests need, and says in one sent
     "chart.js",
     "@kurkle/color",
     "hyparquet",
+    "@huggingface/jinja",
     "@huggingface/tokenizers",
     "yaml",
   ];

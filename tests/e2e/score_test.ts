@@ -8,6 +8,7 @@ import {
 } from "../../src/model/safetensors.ts";
 import { sequencesOf, VARIANTS, writeDecoder } from "../model/random_decoder.ts";
 import { readGolden } from "../reference/golden.ts";
+import { idOf, writeTokenizer } from "../files/tiny_tokenizer.ts";
 import { withFolder } from "../files/with_folder.ts";
 import { agentrl, assertRefused, golden, namesIn } from "./command_line.ts";
 import { changedCopy, setEntry, write } from "./damaged_files.ts";
@@ -314,11 +315,55 @@ Deno.test("agentrl score takes a Hugging Face folder in place of a checkpoint", 
     const refused: readonly (readonly [string[], RegExp])[] = [
       [[], /--checkpoint or --model is required/],
       [["--model", "a", "--checkpoint", "b"], /exclude each other/],
+      [["--model", "a", "--text", "b"], /--batch and --text exclude each other/],
       [["--checkpoint", "b", "--weights", "bf16"], /--adapter and --weights are for --model/],
       [["--model", `${folder}/model`, "--logits"], /--logits is for --checkpoint/],
       [["--model", `${folder}/nowhere`], /there is no such file or folder/],
     ];
     for (const [flags, message] of refused) {
       assertRefused(await run(...flags), { code: 2, sentence: message });
+    }
+  }));
+
+Deno.test("agentrl score takes texts in place of a batch, shows the least likely tokens and writes a batch", () =>
+  withFolder(async (folder) => {
+    writeDecoder(`${folder}/model`, VARIANTS.qwen2);
+    writeTokenizer(`${folder}/model`);
+    Deno.writeTextFileSync(`${folder}/texts`, '{"text": "the cat"}\n\n{"text": "a"}\n');
+    const run = (kind: "text" | "batch", file: string, ...flags: string[]) =>
+      agentrl(["score", "--model", `${folder}/model`, `--${kind}`, file, ...flags]);
+    const texts = `${folder}/texts`, out = `${folder}/out`, again = `${folder}/again`;
+    const { code, stdout, stderr } = await run("text", texts, "--out", out, "--json");
+    assertEquals([code, stderr], [0, ""]);
+    const { leastLikely, meanLogp } = JSON.parse(stdout);
+    const { tensors } = read(out);
+    assertEquals([...tensors.keys()], ["ids", "owner", "logp", "entropy"]);
+    const ids = ["<s>", "the", "Ġ", "c", "at", "<s>", "a"].map(idOf);
+    assertEquals(Array.from(tensors.get("ids")!.data), [...ids, 0, 0, 0]);
+    const logp = Array.from(tensors.get("logp")!.data);
+    const sorted = [...logp.slice(0, 5)].sort((a, b) => a - b);
+    const found = leastLikely.map((token: { readonly logp: number }) => token.logp);
+    assertEquals(found, sorted);
+    assert(Math.abs(sorted.reduce((sum, value) => sum + value / 5, 0) - meanLogp) < 1e-12);
+    const cat = leastLikely.find(({ token }: { readonly token: string }) => token === "at");
+    const { line, position, id, before } = cat;
+    assertEquals({ line, position, id, before }, {
+      line: 1,
+      position: 4,
+      id: idOf("at"),
+      before: "<s>the c",
+    });
+    assertEquals(cat.logp, logp[3]);
+    assertEquals((await run("batch", out, "--out", again)).code, 0);
+    for (const name of ["logp", "entropy"]) {
+      assertEquals(read(again).tensors.get(name), tensors.get(name));
+    }
+    const refused: readonly (readonly [string[], RegExp])[] = [
+      [["--model", `${folder}/model`], /--batch or --text is required/],
+      [["--checkpoint", "a", "--text", "b"], /--text is for --model, whose folder/],
+    ];
+    for (const [flags, sentence] of refused) {
+      const result = await agentrl(["score", "--out", `${folder}/none`, ...flags]);
+      assertRefused(result, { code: 2, sentence });
     }
   }));
