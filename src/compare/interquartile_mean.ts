@@ -77,6 +77,8 @@ export function interquartileMeanInterval(
     }
     drawn[b] = middleMean(values, weights);
   }
+  // Two quantiles follow, each of which orders a copy: what is in order already takes little.
+  drawn.sort();
   const t = studentQuantile(level, leastSeeds(strata) - 1);
   const [low, high] = [quantile(drawn, normalShare(-t)), quantile(drawn, normalShare(t))];
   if (!(high > low)) return undefined;

@@ -93,16 +93,25 @@ function draw(shape: Draw, draws: RandomSequence, count: number): number[] {
  * Simulates experiments.
  *
  * @param shape Scores of a seed.
+ * @param options.hasPlain False: the plain bootstrap is left out, and NaN.
  * @param options.strata Settings of the environment; the shape is the same in each, 0.1 further up.
  */
 export function coverageOf(
   shape: Draw,
-  { seeds, experiments, strata = 1, resamples = new Resamples(), truthDraws = TRUTH_DRAWS }: {
+  {
+    seeds,
+    experiments,
+    strata = 1,
+    resamples = new Resamples(),
+    truthDraws = TRUTH_DRAWS,
+    hasPlain = true,
+  }: {
     readonly seeds: number;
     readonly experiments: number;
     readonly strata?: number;
     readonly resamples?: Resamples;
     readonly truthDraws?: number;
+    readonly hasPlain?: boolean;
   },
 ): Coverage {
   const draws = randomSequence({ seed: 1, stream: 100 });
@@ -117,6 +126,7 @@ export function coverageOf(
       scores.reduce((sum, score) => sum + Number(score > rival(s)(draws)), 0) / scores.length
     ).reduce((sum, share) => sum + share, 0) / strata;
   const held = [0, 0, 0, 0];
+  const isPlain = hasPlain && strata === 1;
   const count = (which: number, interval: Interval | undefined, truth: number) => {
     // No interval, no claim: that it cannot be told is never wrong.
     held[which] += Number(!interval || (interval.low <= truth && truth <= interval.high));
@@ -127,10 +137,10 @@ export function coverageOf(
     count(0, meanInterval(scores), mean);
     count(1, interquartileMeanInterval(scores, { resamples }), middle);
     count(2, probabilityOfImprovement(scores, others), above);
-    if (strata === 1) count(3, percentileInterval(scores[0], resamples), mean);
+    if (isPlain) count(3, percentileInterval(scores[0], resamples), mean);
   }
   const [ofMean, ofMiddle, improvement, plain] = held.map((number) => number / experiments);
-  return { mean: ofMean, plain: strata === 1 ? plain : NaN, middle: ofMiddle, improvement };
+  return { mean: ofMean, plain: isPlain ? plain : NaN, middle: ofMiddle, improvement };
 }
 
 /** A share in percent with one decimal. */
