@@ -259,8 +259,10 @@ fn rollout_decode(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation
   workgroupBarrier();
   for (var i = 0u; i < params.token_count; i++) {
     order_slots();
-    live = workgroupUniformLoad(&live_count);
-    if (live == 0u) { break; }
+    // Tint takes a private variable for one that differs between lanes and refuses the barriers after a break on it.
+    let running = workgroupUniformLoad(&live_count);
+    if (running == 0u) { break; }
+    live = running;
     embed();
     workgroupBarrier();
     for (var layer = 0u; layer < LAYERS; layer++) {
