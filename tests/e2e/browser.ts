@@ -21,10 +21,17 @@ const ARGUMENTS = [
   "about:blank",
 ];
 
+/** What gives pages WebGPU by the software driver that the browser brings along. */
+const WEBGPU_ARGUMENTS = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"];
+
 /** A start on a busy machine takes seconds. */
 const START_MS = 30_000;
 
-function findProgram(): string {
+/**
+ * The browser's program.
+ * @throws {Error} When there is none.
+ */
+export function findProgram(): string {
   const found = PROGRAMS.find((path) => {
     try {
       return Deno.statSync(path).isFile;
@@ -34,7 +41,7 @@ function findProgram(): string {
   });
   if (found !== undefined) return found;
   throw new Error(
-    "Cannot test reports: there is no browser here; install Chromium (on Debian: apt-get install chromium) or Google Chrome",
+    "Cannot test pages: there is no browser here; install Chromium (on Debian: apt-get install chromium) or Google Chrome",
   );
 }
 
@@ -50,15 +57,21 @@ async function debuggerAddress(profile: string): Promise<string> {
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error(`Cannot test reports: the browser did not start within ${START_MS / 1000} s`);
+  throw new Error(`Cannot test pages: the browser did not start within ${START_MS / 1000} s`);
 }
 
-/** Starts a browser, hands it to `use`, and ends it, whatever happens. */
-export async function withBrowser(use: (browser: Browser) => Promise<void>): Promise<void> {
+/**
+ * Starts a browser, hands it to `use`, and ends it, whatever happens.
+ * @param options.webGpu Its pages have WebGPU (default false).
+ */
+export async function withBrowser(
+  use: (browser: Browser) => Promise<void>,
+  { webGpu = false }: { readonly webGpu?: boolean } = {},
+): Promise<void> {
   const program = findProgram();
   const profile = Deno.makeTempDirSync({ prefix: "agentrl-browser-" });
   const child = new Deno.Command(program, {
-    args: [`--user-data-dir=${profile}`, ...ARGUMENTS],
+    args: [`--user-data-dir=${profile}`, ...(webGpu ? WEBGPU_ARGUMENTS : []), ...ARGUMENTS],
     stdin: "null",
     stdout: "null",
     stderr: "null",

@@ -6,32 +6,12 @@ import {
   packParams,
   parseWgslInterface,
 } from "../../src/gpu/kernel.ts";
+import { allSpecs, namesIn } from "./all_specs.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 /** WebGPU's default limits per shader stage. */
 const MAX_STORAGE_BUFFERS = 8;
 const MAX_STORAGE_TEXTURES = 4;
-
-function namesIn(folder: string, extension: string): string[] {
-  return Array.from(Deno.readDirSync(new URL(folder, ROOT)), ({ name }) => name)
-    .filter((name) => name.endsWith(extension)).sort();
-}
-
-function isSpec(value: unknown): value is KernelSpec {
-  return typeof value === "object" && value !== null && "wgsl" in value && "bindings" in value;
-}
-
-/** Every spec that a file of src/kernels, src/gpu or src/bench exports. */
-async function allSpecs(): Promise<KernelSpec[]> {
-  const specs: KernelSpec[] = [];
-  for (const folder of ["src/kernels/", "src/gpu/", "src/bench/"]) {
-    for (const name of namesIn(folder, ".ts")) {
-      const module: Record<string, unknown> = await import(new URL(folder + name, ROOT).href);
-      specs.push(...Object.values(module).filter(isSpec));
-    }
-  }
-  return specs;
-}
 
 Deno.test("every kernel spec says what its WGSL says", async () => {
   const specs = await allSpecs();
