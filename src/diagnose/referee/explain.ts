@@ -1,0 +1,241 @@
+/** What explains the gap of a side: hypotheses are computed under the model, and the one that leaves next to nothing is named. */
+import type { TokenSequence } from "../../tokens/token_batch.ts";
+import { type GapFigures, gapOf } from "./gap_figures.ts";
+import type { GapToken, ScoredSequence, ScoreIds } from "./own_scores.ts";
+
+/** What a gap is explained by. */
+export type GapExplanation =
+  /** The side divides its logits by another temperature. */
+  | { readonly cause: "temperature"; readonly temperature: number; readonly leftNats: number }
+  /** Its value i is the one of token i + offset. */
+  | { readonly cause: "shift"; readonly offset: number; readonly leftNats: number }
+  /** It attended to padding on the left of the sequence, of this id. */
+  | { readonly cause: "padding"; readonly padId: number; readonly leftNats: number }
+  /** Rounding, by its size and because it has no bias. */
+  | { readonly cause: "bf16_noise" | "f16_noise" }
+  /** Log-probs that follow the model's everywhere and are equal nowhere. */
+  | { readonly cause: "other_weights"; readonly correlation: number }
+  | { readonly cause: "unexplained" };
+
+/** Two f32 engines differ by less, also at tokens of e⁻⁸⁰. */
+export const F32_NATS = 2e-4;
+/** What f16 rounds stays below it on average, bf16 mostly above. */
+const F16_NATS = 2.5e-3;
+/** Rounding of bf16 logits of a sharp model reaches this; engines stay below 0.02. */
+const BF16_NATS = 0.05;
+/** Larger than that relative to the mean is no rounding: few tokens carry it. */
+const NOISE_TAIL = 15;
+/** A bias of rounding is at most this share of its mean size, where more tokens do not say it is none. */
+const NOISE_BIAS = 0.25;
+
+/** An explanation leaves at most this share of the gap … */
+const LEFT_SHARE = 0.3;
+/** … and at most so many nats, or a tenth of the gap. */
+const LEFT_NATS = 0.05;
+/** Another explanation that leaves less than twice as much leaves the question open. */
+const MARGIN = 2;
+/** Fewer tokens fit anything. */
+export const LEAST_TOKENS = 20;
+/** A temperature nearer to the one that was scored at is rounding of another kind. */
+const LEAST_CHANGE = 0.02;
+/** Tokens on which hypotheses are computed. */
+const MOST_TOKENS = 4096;
+/** Newton's method doubles the digits each time. */
+const MOST_STEPS = 8;
+
+/** Other weights of the same model still agree so well about which tokens are likely … */
+const LEAST_CORRELATION = 0.7;
+/** … differ in most sequences … */
+const LEAST_SEQUENCES = 0.9;
+/** … and to both sides: a cut distribution or a missing part of the context differs to one. */
+const LEAST_OF_EACH_SIGN = 0.1;
+
+/** … and not by what the model says of the token: a distorted distribution is a function of that. */
+const MOST_BY_LOGPROB = 0.5;
+const LOGPROB_BINS = 12;
+
+/** What is needed to compute hypotheses. */
+export interface ExplainContext {
+  readonly scored_B: readonly ScoredSequence[];
+  readonly score: ScoreIds;
+  /** The temperature at which the model was scored. */
+  readonly temperature: number;
+  /** Ids that padding may consist of, the likeliest first. */
+  readonly padIds: readonly number[];
+}
+
+type Hypothesis = Exclude<
+  GapExplanation,
+  { readonly cause: "bf16_noise" | "f16_noise" | "other_weights" | "unexplained" }
+>;
+
+const isLittle = (left: number, gap: number) =>
+  left <= LEFT_SHARE * gap && left <= Math.max(LEFT_NATS, gap / 10);
+
+/** Tokens of whole sequences, spread over all of them. */
+function subsample(tokens: readonly GapToken[]): readonly GapToken[] {
+  if (tokens.length <= MOST_TOKENS) return tokens;
+  const groups = [...Map.groupBy(tokens, ({ sequence }) => sequence).values()];
+  const stride = Math.ceil(tokens.length / MOST_TOKENS);
+  return groups.filter((_, i) => i % stride === 0).flat();
+}
+
+/** Scores again those sequences that the tokens are of. @param change What is put before their ids. */
+async function rescored(
+  tokens: readonly GapToken[],
+  { scored_B, score }: ExplainContext,
+  { temperature, change = ({ ids }) => Array.from(ids) }: {
+    readonly temperature: number;
+    readonly change?: (sequence: TokenSequence) => readonly number[];
+  },
+): Promise<GapToken[]> {
+  const indices = [...new Set(tokens.map(({ sequence }) => sequence))];
+  const ids_B = indices.map((b) => change(scored_B[b].sequence));
+  const scores_B = await score(ids_B, temperature);
+  const places = new Map(indices.map((b, i) => [b, i]));
+  return tokens.map((token) => {
+    const i = places.get(token.sequence) ?? 0;
+    const before = ids_B[i].length - scored_B[token.sequence].sequence.ids.length;
+    const at = before + token.token - 1;
+    return { ...token, own: scores_B[i].logp[at], entropy: scores_B[i].entropy[at] };
+  });
+}
+
+/** Newton's method on ln(1/T): the derivative of a log-prob by it is log p + H. */
+async function fitTemperature(
+  tokens: readonly GapToken[],
+  context: ExplainContext,
+): Promise<Hypothesis | undefined> {
+  let { temperature } = context;
+  let current = tokens;
+  for (let step = 0; step < MOST_STEPS; step++) {
+    let products = 0, squares = 0, gaps = 0;
+    for (const { side, own, entropy } of current) {
+      const slope = own + entropy;
+      products += slope * (side - own);
+      squares += slope * slope;
+      gaps += (side - own) ** 2;
+    }
+    if (!(squares > 0)) return undefined;
+    // What another temperature does not even begin to explain is not computed further.
+    if (step === 0 && products * products < 0.1 * squares * gaps) return undefined;
+    const change = Math.max(-0.7, Math.min(0.7, products / squares));
+    temperature *= Math.exp(-change);
+    if (!(temperature > 0.02 && temperature < 50)) return undefined;
+    current = await rescored(tokens, context, { temperature });
+    if (Math.abs(change) < 1e-4) break;
+  }
+  if (Math.abs(Math.log(temperature / context.temperature)) < LEAST_CHANGE) return undefined;
+  return { cause: "temperature", temperature, leftNats: gapOf(current).meanNats };
+}
+
+function fitShift(
+  tokens: readonly GapToken[],
+  { scored_B }: ExplainContext,
+): Hypothesis | undefined {
+  const found = [-2, -1, 1, 2].flatMap((offset): Hypothesis[] => {
+    const moved = tokens.flatMap((token) => {
+      const own = scored_B[token.sequence].own.logp[token.token - 1 + offset];
+      return own === undefined ? [] : [{ ...token, own }];
+    });
+    if (moved.length < LEAST_TOKENS || 2 * moved.length < tokens.length) return [];
+    return [{ cause: "shift", offset, leftNats: gapOf(moved).meanNats }];
+  });
+  return found.toSorted((a, b) => a.leftNats - b.leftNats).at(0);
+}
+
+async function fitPadding(
+  tokens: readonly GapToken[],
+  context: ExplainContext,
+): Promise<Hypothesis | undefined> {
+  const { scored_B, padIds, temperature } = context;
+  const leftOf = ({ padding }: TokenSequence) => padding?.left ?? 0;
+  if (!tokens.some(({ sequence }) => leftOf(scored_B[sequence].sequence) > 0)) return undefined;
+  const found: Hypothesis[] = [];
+  for (const padId of padIds) {
+    const padded = await rescored(tokens, context, {
+      temperature,
+      change: (sequence) => [
+        ...new Array<number>(leftOf(sequence)).fill(padId),
+        ...sequence.ids,
+      ],
+    });
+    found.push({ cause: "padding", padId, leftNats: gapOf(padded).meanNats });
+  }
+  return found.toSorted((a, b) => a.leftNats - b.leftNats).at(0);
+}
+
+/** Pearson's correlation of the side's log-probs with the model's; 0 where one of them does not vary. */
+export function correlation(tokens: readonly GapToken[]): number {
+  const n = tokens.length;
+  const side = tokens.reduce((sum, token) => sum + token.side, 0) / n;
+  const own = tokens.reduce((sum, token) => sum + token.own, 0) / n;
+  let both = 0, sides = 0, owns = 0;
+  for (const token of tokens) {
+    both += (token.side - side) * (token.own - own);
+    sides += (token.side - side) ** 2;
+    owns += (token.own - own) ** 2;
+  }
+  return sides > 0 && owns > 0 ? both / Math.sqrt(sides * owns) : 0;
+}
+
+/** Share of the squared gaps that the mean gap of tokens of like log-prob explains, 0 to 1. */
+function byLogProb(tokens: readonly GapToken[]): number {
+  const sorted = tokens.toSorted((a, b) => a.own - b.own);
+  let squares = 0, left = 0;
+  for (let bin = 0; bin < LOGPROB_BINS; bin++) {
+    const at = (share: number) => Math.floor(share * sorted.length / LOGPROB_BINS);
+    const part = sorted.slice(at(bin), at(bin + 1)).map(({ side, own }) => side - own);
+    const mean = part.reduce((sum, gap) => sum + gap, 0) / Math.max(1, part.length);
+    squares += part.reduce((sum, gap) => sum + gap * gap, 0);
+    left += part.reduce((sum, gap) => sum + (gap - mean) ** 2, 0);
+  }
+  return squares === 0 ? 0 : 1 - left / squares;
+}
+
+function isNoise({ meanNats, signedMeanNats, signedErrorNats, p99 }: GapFigures): boolean {
+  return meanNats <= BF16_NATS && p99 <= NOISE_TAIL * meanNats &&
+    Math.abs(signedMeanNats) <= Math.max(3 * signedErrorNats, NOISE_BIAS * meanNats);
+}
+
+function otherWeights(tokens: readonly GapToken[], figures: GapFigures): GapExplanation {
+  const { meanNats, bySequence } = figures;
+  const above = tokens.filter(({ side, own }) => side > own).length / tokens.length;
+  const differing = bySequence.filter((gap) => gap.meanNats > meanNats / 10).length;
+  const found = correlation(tokens);
+  const isOne = found >= LEAST_CORRELATION && meanNats > BF16_NATS &&
+    byLogProb(tokens) <= MOST_BY_LOGPROB && Math.min(above, 1 - above) >= LEAST_OF_EACH_SIGN &&
+    differing >= LEAST_SEQUENCES * bySequence.length;
+  return isOne ? { cause: "other_weights", correlation: found } : { cause: "unexplained" };
+}
+
+/**
+ * Explains the gap of a side.
+ *
+ * @param tokens Tokens of the side, as `gapTokens` gives them: at least {@linkcode LEAST_TOKENS}.
+ * @param figures Their figures.
+ * @returns Undefined where there is nothing to explain: f32 numbers of the same weights.
+ */
+export async function explainGap(
+  tokens: readonly GapToken[],
+  figures: GapFigures,
+  context: ExplainContext,
+): Promise<GapExplanation | undefined> {
+  if (figures.meanNats <= F32_NATS) return undefined;
+  const some = subsample(tokens);
+  const gap = gapOf(some).meanNats;
+  const fits = [
+    fitShift(some, context),
+    await fitPadding(some, context),
+    await fitTemperature(some, context),
+  ].flatMap((fit) => fit === undefined ? [] : [fit]);
+  const [best, next] = fits.toSorted((a, b) => a.leftNats - b.leftNats);
+  if (best !== undefined && isLittle(best.leftNats, gap)) {
+    const isClear = next === undefined || next.leftNats > MARGIN * best.leftNats;
+    return isClear ? best : { cause: "unexplained" };
+  }
+  if (isNoise(figures)) {
+    return { cause: figures.meanNats < F16_NATS ? "f16_noise" : "bf16_noise" };
+  }
+  return otherWeights(tokens, figures);
+}

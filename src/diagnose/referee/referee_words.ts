@@ -1,0 +1,128 @@
+/** What the referee says of a side. */
+import type { LogProbSide } from "../../tokens/token_batch.ts";
+import { countOf, say } from "../tokens/words.ts";
+import type { GapExplanation } from "./explain.ts";
+import type { GapFigures } from "./gap_figures.ts";
+
+/** What of a side is said. */
+interface SaidSide {
+  readonly side: LogProbSide;
+  readonly figures: GapFigures;
+  readonly explainedBy: GapExplanation | null;
+}
+
+/** Sides as a sentence names them. */
+export const SIDE_NAMES: Readonly<Record<LogProbSide, string>> = {
+  sampler: "the sampler",
+  old: "the old policy",
+  trainer: "the trainer",
+  reference: "the reference",
+};
+
+/** A sentence from its clauses. */
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** A number with its sign, so that a bias is read as one. */
+function signed(value: number): string {
+  return value < 0 ? `−${say(-value)}` : `+${say(value)}`;
+}
+
+/** `off by −0.31 nats on average`, or to both sides. */
+function offBy({ meanNats, signedMeanNats, signedErrorNats }: GapFigures): string {
+  const isBias = Math.abs(signedMeanNats) > 3 * signedErrorNats &&
+    Math.abs(signedMeanNats) > 0.4 * meanNats;
+  return isBias
+    ? `off by ${signed(signedMeanNats)} nats on average`
+    : `off by ${say(meanNats)} nats per token, to both sides`;
+}
+
+function places(offset: number): string {
+  return `${countOf(Math.abs(offset), "token")} ${offset > 0 ? "too early" : "too late"}`;
+}
+
+/** One side in a verdict. */
+export function sideClause({ side, figures, explainedBy }: SaidSide): string {
+  const name = SIDE_NAMES[side];
+  if (explainedBy === null) return `${name} agrees to ${say(figures.meanNats)} nats`;
+  const off = `${name} is ${offBy(figures)}`;
+  switch (explainedBy.cause) {
+    case "temperature":
+      return `${off}, which T ${say(explainedBy.temperature)} explains`;
+    case "shift":
+      return `${off}, because its log-probs are ${places(explainedBy.offset)}`;
+    case "padding":
+      return `${off}, because it attends to its padding`;
+    case "bf16_noise":
+      return `${name} agrees to ${say(figures.meanNats)} nats, which is rounding of bf16's size`;
+    case "f16_noise":
+      return `${name} agrees to ${say(figures.meanNats)} nats, which is rounding of f16's size`;
+    case "other_weights":
+      return `${off}, as other weights of the same model would be`;
+    case "unexplained":
+      return `${off}, which nothing that was tried explains`;
+    default:
+      return explainedBy satisfies never;
+  }
+}
+
+/** What there is to do about an explanation. */
+function nextFor(explanation: GapExplanation | null): string {
+  switch (explanation?.cause) {
+    case "temperature":
+      return "Divide the logits by the same temperature on every side, or ask for log-probs before it.";
+    case "shift":
+      return "The logits at index i predict token i + 1: cut both arrays by the same indices.";
+    case "padding":
+      return "Give the model an attention mask that leaves the padding out.";
+    case "other_weights":
+      return "Compare a checksum of one layer on that side with the checkpoint's.";
+    case "unexplained":
+      return "Look at the tokens with the largest gaps: their context on that side may be another.";
+    default:
+      return "Nothing, where that side computes in less than f32.";
+  }
+}
+
+/** Whether the gap depends on the token, where it clearly does. */
+function whereItIs({ byPosition, byProbability, byTurn }: GapFigures): string {
+  const said = [byTurn, byPosition, byProbability].flatMap((parts) => {
+    const known = parts.filter(({ tokens }) => tokens >= 10);
+    const order = known.toSorted((a, b) => b.meanNats - a.meanNats);
+    const [most, least] = [order.at(0), order.at(-1)];
+    if (!most || !least || !(most.meanNats > 2 * least.meanNats)) return [];
+    const label = parts === byProbability ? "probability " : "";
+    return [
+      `${label}${most.part}: ${say(most.meanNats)} against ${say(least.meanNats)} (${least.part})`,
+    ];
+  });
+  return said.length === 0 ? "" : ` It depends on the token: ${said.join("; ")}.`;
+}
+
+/** A side's finding in words. */
+export function explained(side: SaidSide): {
+  readonly sentence: string;
+  readonly next: string;
+  readonly alternatives?: readonly string[];
+} {
+  const { figures: { tokens, p50, p99, max }, explainedBy } = side;
+  const left = explainedBy !== null && "leftNats" in explainedBy
+    ? ` That leaves ${say(explainedBy.leftNats)} nats.`
+    : "";
+  const sentence = `${capitalized(sideClause(side))} (${countOf(tokens, "token")}: median ${
+    say(p50)
+  }, 99 % below ${say(p99)}, largest ${say(max)}).${left}${whereItIs(side.figures)}`;
+  const alternatives = explainedBy?.cause === "other_weights"
+    ? [
+      "weights that are quantised on that side",
+      "a checkpoint of another step, or an adapter that was not given",
+    ]
+    : explainedBy?.cause === "unexplained"
+    ? [
+      "top-p or top-k, which raise log-probs of what is left",
+      "another context: template, truncation, packing",
+    ]
+    : undefined;
+  return { sentence, next: nextFor(explainedBy), ...(alternatives && { alternatives }) };
+}
