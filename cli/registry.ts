@@ -43,6 +43,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         summary: "convert any supported log or token dump to JSONL",
         load: () => import("./commands/convert.ts"),
       },
+      referee: {
+        summary: "which side of a token dump left the model, and how",
+        load: () => import("./commands/referee.ts"),
+      },
       vectors: {
         summary: "known-answer tests of anybody's loss, and verdicts about it",
         load: () => import("./commands/vectors.ts"),

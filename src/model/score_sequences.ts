@@ -18,6 +18,8 @@ export interface SequenceScores {
   readonly logp: Float32Array<ArrayBuffer>;
   /** Entropy of the distribution of the next token, in nats. */
   readonly entropy: Float32Array<ArrayBuffer>;
+  /** ln Σ exp of the logits that the temperature has divided: with `logp` the logit itself. */
+  readonly logSumExp: Float32Array<ArrayBuffer>;
 }
 
 /** A run of rows of one sequence in a piece. */
@@ -132,6 +134,7 @@ export async function scoreSequences(
   const scores_B = rows_B.map((rows) => ({
     logp: new Float32Array(rows),
     entropy: new Float32Array(rows),
+    logSumExp: new Float32Array(rows),
   }));
   const pieces = cutIntoPieces(rows_B, rowCapacity(commands, weights, maxRows));
   if (pieces.length === 0) return { scores_B, workspaceBytes: 0 };
@@ -160,6 +163,7 @@ export async function scoreSequences(
         for (let i = 0; i < count; i++, n++) {
           scores_B[sequence].logp[begin + i] = result_N4[4 * n];
           scores_B[sequence].entropy[begin + i] = result_N4[4 * n + 1];
+          scores_B[sequence].logSumExp[begin + i] = result_N4[4 * n + 2];
         }
       }
       onRows?.(rowCount);

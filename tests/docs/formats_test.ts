@@ -3,6 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { comparisonJsonSchema } from "../../src/compare/comparison_schema.ts";
 import { markdownTable } from "../../src/core/markdown_table.ts";
 import { commonDumpSchema } from "../../src/tokens/common_dump_row.ts";
+import { refereeJsonSchema } from "../../src/diagnose/referee/report_schema.ts";
 import { TOKEN_READERS } from "../../src/tokens/token_readers.ts";
 import { readDump } from "../tokens/read_dump.ts";
 import { schemaRows } from "./schema_table.ts";
@@ -49,4 +50,14 @@ Deno.test("docs/formats.md lists every key of a comparison, and the schema besid
   assertStringIncludes(comparisons, markdownTable(["key", "type", "what"], rows).join("\n"));
   const path = new URL("../../docs/examples/comparison.schema.json", import.meta.url);
   assertEquals(JSON.parse(Deno.readTextFileSync(path)), JSON.parse(JSON.stringify(schema)));
+});
+
+Deno.test("docs/formats.md lists every key of what the referee writes", () => {
+  const rows = schemaRows(refereeJsonSchema()).map(([path, type, what]) => [
+    `\`${path}\``,
+    type,
+    what,
+  ]);
+  const [, referee = ""] = PAGE.split("## The referee");
+  assertStringIncludes(referee, markdownTable(["key", "type", "what"], rows).join("\n"));
 });

@@ -1,4 +1,5 @@
 /** What explains the gap of a side: hypotheses are computed under the model, and the one that leaves next to nothing is named. */
+import { LeastSquares } from "../../core/least_squares.ts";
 import type { TokenSequence } from "../../tokens/token_batch.ts";
 import { type GapFigures, gapOf } from "./gap_figures.ts";
 import type { GapToken, ScoredSequence, ScoreIds } from "./own_scores.ts";
@@ -24,7 +25,13 @@ const F16_NATS = 2.5e-3;
 /** Rounding of bf16 logits of a sharp model reaches this; engines stay below 0.02. */
 const BF16_NATS = 0.05;
 /** Larger than that relative to the mean is no rounding: few tokens carry it. */
-const NOISE_TAIL = 15;
+const NOISE_TAIL = { p99: 15, max: 100 } as const;
+/** What the token's own logit loses explains so much of the gap where logits were rounded; other weights explain none. */
+const ROUNDED_SHARE = 0.1;
+/** Its weight is 1, as far as the logarithm of the sum lets it … */
+const ROUNDED_WEIGHT = [0.6, 1.4] as const;
+/** … and so many standard errors above 0. */
+const SURE = 5;
 /** A bias of rounding is at most this share of its mean size, where more tokens do not say it is none. */
 const NOISE_BIAS = 0.25;
 
@@ -193,9 +200,42 @@ function byLogProb(tokens: readonly GapToken[]): number {
   return squares === 0 ? 0 : 1 - left / squares;
 }
 
-function isNoise({ meanNats, signedMeanNats, signedErrorNats, p99 }: GapFigures): boolean {
-  return meanNats <= BF16_NATS && p99 <= NOISE_TAIL * meanNats &&
+function isNoise(
+  { meanNats, signedMeanNats, signedErrorNats, p99, max }: GapFigures,
+): boolean {
+  return meanNats <= BF16_NATS && p99 <= NOISE_TAIL.p99 * meanNats &&
+    max <= NOISE_TAIL.max * meanNats &&
     Math.abs(signedMeanNats) <= Math.max(3 * signedErrorNats, NOISE_BIAS * meanNats);
+}
+
+/** A number rounded to so many bits behind the leading one. */
+function rounded(value: number, bits: number): number {
+  if (value === 0) return 0;
+  const unit = 2 ** (Math.floor(Math.log2(Math.abs(value))) - bits);
+  return Math.round(value / unit) * unit;
+}
+
+/**
+ * Whether the logits were rounded: the gap of a token is then what its own logit loses, less what the logarithm of the sum
+ * does, of which the token has a part p.
+ */
+function roundedLogits(
+  tokens: readonly GapToken[],
+  temperature: number,
+): GapExplanation | undefined {
+  const found = ([["bf16_noise", 7], ["f16_noise", 10]] as const).flatMap(([cause, bits]) => {
+    const sums = new LeastSquares(1);
+    for (const { side, own, logit } of tokens) {
+      const lost = rounded(logit * temperature, bits) / temperature - logit;
+      sums.add([-Math.expm1(own) * lost], side - own);
+    }
+    const { weights: [weight], errors: [error], explained } = sums.fit();
+    const isSo = explained >= ROUNDED_SHARE && weight > SURE * error &&
+      weight > ROUNDED_WEIGHT[0] && weight < ROUNDED_WEIGHT[1];
+    return isSo ? [{ cause, explained }] : [];
+  });
+  const best = found.toSorted((a, b) => b.explained - a.explained).at(0);
+  return best && { cause: best.cause };
 }
 
 function otherWeights(tokens: readonly GapToken[], figures: GapFigures): GapExplanation {
@@ -234,6 +274,8 @@ export async function explainGap(
     const isClear = next === undefined || next.leftNats > MARGIN * best.leftNats;
     return isClear ? best : { cause: "unexplained" };
   }
+  const rounding = roundedLogits(tokens, context.temperature);
+  if (rounding !== undefined) return rounding;
   if (isNoise(figures)) {
     return { cause: figures.meanNats < F16_NATS ? "f16_noise" : "bf16_noise" };
   }

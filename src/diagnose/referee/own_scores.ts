@@ -8,6 +8,8 @@ export interface OwnScores {
   readonly logp: ArrayLike<number>;
   /** Entropy of the distribution that it came from, in nats. */
   readonly entropy: ArrayLike<number>;
+  /** ln Σ exp of the logits that the temperature has divided. */
+  readonly logSumExp: ArrayLike<number>;
 }
 
 /** Scores sequences of ids under a model; the temperature divides its logits. */
@@ -31,6 +33,8 @@ export interface GapToken {
   readonly side: number;
   readonly own: number;
   readonly entropy: number;
+  /** The model's logit of the token, divided by the temperature. */
+  readonly logit: number;
   /** True of the first token of a turn. */
   readonly isFirst: boolean;
   /** How much of the sequence's compared tokens stands before it, 0 to 1. */
@@ -66,7 +70,12 @@ export function gapTokens(
     for (let i = 1; i < flags.length; i++) {
       if (flags[i] !== 1) continue;
       const share = before++ / total;
-      const found = { side: given.values[i], own: own.logp[i - 1], entropy: own.entropy[i - 1] };
+      const found = {
+        side: given.values[i],
+        own: own.logp[i - 1],
+        entropy: own.entropy[i - 1],
+        logit: own.logp[i - 1] + own.logSumExp[i - 1],
+      };
       if (!Number.isFinite(found.side - found.own)) continue;
       tokens.push({ ...found, sequence: b, token: i, isFirst: flags[i - 1] !== 1, share });
     }

@@ -45,7 +45,11 @@ function places(offset: number): string {
 /** One side in a verdict. */
 export function sideClause({ side, figures, explainedBy }: SaidSide): string {
   const name = SIDE_NAMES[side];
-  if (explainedBy === null) return `${name} agrees to ${say(figures.meanNats)} nats`;
+  if (explainedBy === null) {
+    return figures.max === 0
+      ? `${name} agrees exactly`
+      : `${name} agrees to ${say(figures.meanNats)} nats`;
+  }
   const off = `${name} is ${offBy(figures)}`;
   switch (explainedBy.cause) {
     case "temperature":
@@ -55,9 +59,9 @@ export function sideClause({ side, figures, explainedBy }: SaidSide): string {
     case "padding":
       return `${off}, because it attends to its padding`;
     case "bf16_noise":
-      return `${name} agrees to ${say(figures.meanNats)} nats, which is rounding of bf16's size`;
+      return `${name} agrees to ${say(figures.meanNats)} nats, as rounding to bf16 would`;
     case "f16_noise":
-      return `${name} agrees to ${say(figures.meanNats)} nats, which is rounding of f16's size`;
+      return `${name} agrees to ${say(figures.meanNats)} nats, as rounding to f16 would`;
     case "other_weights":
       return `${off}, as other weights of the same model would be`;
     case "unexplained":
@@ -108,7 +112,7 @@ export function explained(side: SaidSide): {
 } {
   const { figures: { tokens, p50, p99, max }, explainedBy } = side;
   const left = explainedBy !== null && "leftNats" in explainedBy
-    ? ` That leaves ${say(explainedBy.leftNats)} nats.`
+    ? ` That leaves ${say(explainedBy.leftNats)} nats per token.`
     : "";
   const sentence = `${capitalized(sideClause(side))} (${countOf(tokens, "token")}: median ${
     say(p50)
@@ -118,6 +122,8 @@ export function explained(side: SaidSide): {
       "weights that are quantised on that side",
       "a checkpoint of another step, or an adapter that was not given",
     ]
+    : explainedBy?.cause === "bf16_noise" || explainedBy?.cause === "f16_noise"
+    ? ["weights that differ a little, whose gap has the same look"]
     : explainedBy?.cause === "unexplained"
     ? [
       "top-p or top-k, which raise log-probs of what is left",

@@ -1,7 +1,7 @@
 /**
  * Dumps with one side broken on purpose, and what the referee says of each.
  *
- * deno run tests/diagnose/referee/planted.ts [SEEDS]
+ * deno run tests/diagnose/referee/planted.ts [SEEDS [NAME …]]
  */
 import { referee } from "../../../src/diagnose/referee/referee.ts";
 import type { LogProbSide, TokenSequence } from "../../../src/tokens/token_batch.ts";
@@ -51,12 +51,19 @@ const damped: Side = (ids, { model }) =>
     }).logp,
   );
 
+/** The sides that other tests plant. */
+export const planted = { exact, noisy, stale, atTemperature } as const;
+
 /** What is planted in a dump, and the ids and causes that are right. */
 export const PLANTED: Readonly<
   Record<string, {
     readonly sides: Partial<Record<LogProbSide, Side>>;
     readonly ids: readonly string[];
     readonly causes: readonly (string | null)[];
+    /** Spread of the logits' parts. */
+    readonly spread?: number;
+    /** Ids that the model does not draw, most of them unlikely. */
+    readonly isUniform?: true;
   }>
 > = {
   "sampler at T 0.6": {
@@ -83,6 +90,13 @@ export const PLANTED: Readonly<
     sides: { sampler: bf16, old: exact },
     ids: ["sampler_off"],
     causes: ["bf16_noise", null],
+  },
+  "sampler rounds logits around 40 to bf16": {
+    sides: { sampler: bf16, old: exact },
+    ids: ["sampler_off"],
+    causes: ["bf16_noise", null],
+    spread: 12,
+    isUniform: true,
   },
   "trainer one token late": {
     sides: { sampler: exact, trainer: shifted(-1) },
@@ -129,11 +143,13 @@ export const PLANTED: Readonly<
 /** The sequences of a dump. */
 export function plantedDump(
   sides: Partial<Record<LogProbSide, Side>>,
-  { model, seed }: { model: ToyModel; seed: number },
+  { model, seed, isUniform }: { model: ToyModel; seed: number; isUniform?: true | undefined },
 ): TokenSequence[] {
   const noise = makeNoise(seed + 1000);
   return Array.from({ length: SEQUENCES }, (_, row): TokenSequence => {
-    const ids = drawIds(model, { prompt: PROMPT, answer: ANSWER, seed: 100 * seed + row });
+    const prompt = isUniform ? PROMPT + ANSWER : PROMPT;
+    const answer = PROMPT + ANSWER - prompt;
+    const ids = drawIds(model, { prompt, answer, seed: 100 * seed + row });
     const left = 1 + row % 5;
     const logProbs = Object.fromEntries(
       Object.entries(sides).map(([side, of]) => [side, {
@@ -156,9 +172,9 @@ export function plantedDump(
 
 /** What the referee says of a planted dump. */
 export async function judgePlanted(name: string, seed: number) {
-  const { sides, ids, causes } = PLANTED[name]!;
-  const model = toyModel(seed);
-  const sequences = plantedDump(sides, { model, seed });
+  const { sides, ids, causes, spread, isUniform } = PLANTED[name]!;
+  const model = toyModel(seed, spread);
+  const sequences = plantedDump(sides, { model, seed, isUniform });
   const report = await referee({ sequences, score: scorer(model), padIds: [5, PAD] });
   const found = report.sides.map(({ explainedBy }) => explainedBy?.cause ?? null);
   const said = report.findings.map(({ id }) => id);
@@ -175,7 +191,8 @@ if (import.meta.main) {
   const seeds = Number(Deno.args[0] ?? 10);
   console.log("| planted | named | explained | gap of each side, nats | verdict of seed 0 |");
   console.log("| --- | --- | --- | --- | --- |");
-  for (const name of Object.keys(PLANTED)) {
+  const asked = Deno.args.slice(1);
+  for (const name of asked.length > 0 ? asked : Object.keys(PLANTED)) {
     let named = 0, explained = 0, verdict = "";
     const gaps: number[][] = [];
     for (let seed = 0; seed < seeds; seed++) {

@@ -42,15 +42,16 @@ export function scoreToy(
   ids: ArrayLike<number>,
   change: (logits: Float64Array) => Float64Array = (logits) => logits,
 ): OwnScores {
-  const logp: number[] = [], entropy: number[] = [];
+  const logp: number[] = [], entropy: number[] = [], logSumExp: number[] = [];
   for (let t = 0; t + 1 < ids.length; t++) {
     const logits = change(logitsAt(model, ids, t));
     const top = Math.max(...logits);
     const lse = top + Math.log(logits.reduce((sum, z) => sum + Math.exp(z - top), 0));
+    logSumExp.push(lse);
     logp.push(logits[ids[t + 1]!]! - lse);
     entropy.push(-logits.reduce((sum, z) => sum + Math.exp(z - lse) * (z - lse), 0));
   }
-  return { logp, entropy };
+  return { logp, entropy, logSumExp };
 }
 
 export function scorer(model: ToyModel): ScoreIds {

@@ -1,0 +1,78 @@
+/** What the referee found, for a terminal: the verdict, a table of sides, then the findings. */
+import { escapeControls } from "../src/core/sentence.ts";
+import { wrapText } from "../src/core/wrap_text.ts";
+import type { SaidFinding } from "../src/diagnose/finding.ts";
+import type { RefereeDocument } from "../src/diagnose/referee/report_schema.ts";
+import { say } from "../src/diagnose/tokens/words.ts";
+import { findingsText, type Layout } from "./findings_text.ts";
+import { formatColumns } from "./table.ts";
+
+type Explanation = RefereeDocument["sides"][number]["explainedBy"];
+
+const HEADER = ["side", " tokens", " mean", " signed", " p50", " p99", " max", "explained by"];
+
+/** A cause in a cell of the table. */
+function causeText(explanation: Explanation): string {
+  switch (explanation?.cause) {
+    case undefined:
+      return "agrees";
+    case "temperature":
+      return `T ${say(explanation.temperature ?? NaN)}`;
+    case "shift":
+      return `shift by ${explanation.offset}`;
+    case "padding":
+      return `padding with id ${explanation.padId}`;
+    case "bf16_noise":
+      return "bf16 rounding";
+    case "f16_noise":
+      return "f16 rounding";
+    case "other_weights":
+      return "other weights";
+    case "unexplained":
+      return "nothing found";
+    default:
+      return "";
+  }
+}
+
+/**
+ * Lays a document out.
+ *
+ * @param layout Columns and colours.
+ */
+export function refereeText(
+  document: Omit<RefereeDocument, "findings"> & { readonly findings: readonly SaidFinding[] },
+  layout: Layout,
+): string {
+  const { verdict, sides, dump, model, adapter, temperature, findings } = document;
+  const { columns } = layout;
+  const numbers = (values: readonly number[]) => values.map((value) => value.toPrecision(2));
+  const rows = sides.map((side) => [
+    side.comparedWith === "reference" ? `${side.side} (its folder)` : side.side,
+    String(side.tokens),
+    ...numbers([side.meanNats, side.signedMeanNats, side.p50, side.p99, side.max]),
+    causeText(side.explainedBy),
+  ]);
+  const table = rows.length === 0 ? [] : [
+    "",
+    "Each side minus the model, nats",
+    ...formatColumns(HEADER, rows, { columns, indent: 2 }),
+  ];
+  const scored = dump.scored === dump.sequences
+    ? `${dump.scored} sequences`
+    : `${dump.scored} of ${dump.sequences} sequences`;
+  const told =
+    `${dump.path}, ${scored} of ${dump.tokens} tokens, under ${model.path} (${model.architecture}${
+      model.adapter === null ? "" : ", adapter merged"
+    }${temperature === 1 ? "" : `, at T ${temperature}`}) on ${adapter}`;
+  const wrap = (text: string) => wrapText(escapeControls(text), { columns, indent: 0 });
+  // A verdict stands at the top; findings with no more to say than it are left out.
+  const shown = findings.filter((finding) => finding.class !== "holds");
+  const body = shown.length === 0 ? [] : [findingsText(
+    { source: [], name: "this dump", nothingToDo: "Nothing to do.", rest: [] },
+    shown,
+    layout,
+  )];
+  return [...wrap(verdict), ...table, "", ...wrap(told), ...(body.length > 0 ? ["", ...body] : [])]
+    .join("\n");
+}
