@@ -221,6 +221,10 @@ Deno.test("readComparison() refuses what cannot be compared, in one sentence", (
     const refused = (paths: readonly string[], says: string, request?: ComparisonRequest) =>
       assertRejects(() => readComparison(paths, request), UserError, says);
     await refused([run], "it is one run; name a second one");
+    await refused([run], "nonsense: the run does not have it; choose one of", {
+      by: "seeds",
+      metric: "nonsense",
+    });
     await refused([`${folder}/none`], "there is no such file or folder");
     const sweep = `${folder}/sweep`;
     writeSyntheticSweep(sweep, { axes: { lr: [0.1] }, seeds: 1, scoreOf: () => 0.5 });

@@ -326,9 +326,9 @@ async function refuseUnknownMetric(
   const known = (Object.keys(CANONICAL) as CanonicalMetric[]).filter((name) => view.measured(name));
   const names = [...new Set([...known, ...view.log.columns.keys()])];
   throw new UserError(
-    `Cannot compare by ${metric}: none of the ${runs.length} runs has it; ${
-      suggestName(metric, names)
-    }`,
+    `Cannot compare by ${metric}: ${
+      runs.length === 1 ? "the run does not have it" : `none of the ${runs.length} runs has it`
+    }; ${suggestName(metric, names)}`,
   );
 }
 
