@@ -43,13 +43,21 @@ from pathlib import Path
 VERSION = 1
 FAMILIES = ("advantages", "kl", "surrogate", "aggregation", "loss", "logprob", "sampler", "gae", "cuts")
 
+
+def softmax(given, out):
+    """Both outputs of `logprob`, to which the gradient belongs: a right one stands in for what a function lacks."""
+    logp = (given["logits"] / given["temperature"]).log_softmax(-1)
+    right = {"logp": logp.gather(1, given["target"][:, None])[:, 0], "entropy": -(logp.exp() * logp).sum(-1)}
+    return {key: out.get(key, right[key]) for key in right}
+
+
 # Which output is the gradient of what: (output, the input it belongs to, what is summed up).
 GRADIENTS = {
     "kl": ("dlogp", "logp", lambda out, x: out["kl"].sum()),
     "surrogate": ("dlogp", "logp", lambda out, x: out["term"].sum()),
     "aggregation": ("dterm", "term", lambda out, x: out["loss"]),
     "loss": ("dlogp", "logp", lambda out, x: out["loss"]),
-    "logprob": ("dlogits", "logits", lambda out, x: sum((x[f"d{k}"] * out[k]).sum() for k in ("logp", "entropy") if k in out)),
+    "logprob": ("dlogits", "logits", lambda out, x: sum((x[f"d{k}"] * y).sum() for k, y in softmax(x, out).items())),
     "cuts": ("dterm", "term", lambda out, x: out["loss"]),
 }
 # What a function that returns no dict has returned.

@@ -113,6 +113,17 @@ def logprob(logits, target, temperature):
     return {"logp": chosen, "entropy": entropy}
 
 
+# As many trainers have them: one function each, and differences from the log-sum-exp.
+def chosen_logprob(logits, target, temperature):
+    scaled = logits / temperature
+    return scaled.gather(-1, target[:, None])[:, 0] - scaled.logsumexp(-1)
+
+
+def entropy_alone(logits, temperature):
+    scaled = logits / temperature
+    return {"entropy": scaled.logsumexp(-1) - (scaled.softmax(-1) * scaled).sum(-1)}
+
+
 # Weights against the difference between sampler and trainer.
 def token_weight(old_logp, sampler_logp, mask, cap):
     difference = torch.where(mask > 0, old_logp - sampler_logp, torch.zeros_like(old_logp))
@@ -158,7 +169,7 @@ FUNCTIONS = {
     "surrogate": {"ppo": ppo, "gspo": gspo, "cispo": cispo},
     "aggregation": {"token_mean": token_mean, "row_mean": row_mean, "constant": constant},
     "loss": {"loss": loss},
-    "logprob": {"logprob": logprob},
+    "logprob": {"logprob": logprob, "chosen_logprob": chosen_logprob, "entropy_alone": entropy_alone},
     "sampler": {"token_weight": token_weight, "sequence_weight": sequence_weight},
     "gae": {"gae": gae},
     "cuts": {"cuts": cuts},
