@@ -2,9 +2,10 @@
 import type { FindingWords } from "../src/diagnose/finding.ts";
 import type { NextStep } from "../src/diagnose/triage/next_step.ts";
 import { UserError } from "../src/core/errors.ts";
+import { readJson } from "../src/files/json.ts";
 import { exists } from "../src/files/paths.ts";
+
 import { checkpointPath, runPaths } from "../src/run/run_directory.ts";
-import { readSettings } from "../src/run/run_settings.ts";
 import type { SettingValue } from "../src/core/mention.ts";
 import { agentrlCommand, mentionWords, settingArguments } from "./words.ts";
 
@@ -21,11 +22,27 @@ function setFlags(config: Readonly<Record<string, unknown>>): string[] {
   ]);
 }
 
-/** The settings that name the environment of a run, as far as its folder tells. */
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null;
+
+function isSetting(entry: [string, unknown]): entry is [string, SettingValue] {
+  const [, value] = entry;
+  return Array.isArray(value)
+    ? value.every((part) => typeof part === "string")
+    : ["string", "number", "boolean"].includes(typeof value);
+}
+
+/**
+ * The settings that name the environment of a run, as far as its folder tells. They are printed and no more, so that no schema is
+ * asked: `triage` must start without any package.
+ */
 function environmentOf(run: string): Readonly<Record<string, SettingValue>> {
   const { config } = runPaths(run);
   try {
-    return exists(config) ? readSettings(config).environment?.settings ?? {} : {};
+    const value = exists(config) ? readJson(config) : undefined;
+    const environment = isObject(value) ? value.environment : undefined;
+    const settings = isObject(environment) ? environment.settings : undefined;
+    return isObject(settings) ? Object.fromEntries(Object.entries(settings).filter(isSetting)) : {};
   } catch (error) {
     if (error instanceof UserError) return {};
     throw error;
