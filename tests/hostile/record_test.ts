@@ -46,7 +46,7 @@ Deno.test("readStepRecord() refuses every shape that no run of the configuration
         withFirst((e) => ({ ...e, info: { ...e.info, calls: undefined } })),
         "info: calls is missing",
       ],
-      [withFirst((e) => ({ ...e, info: { ...e.info, ops: ["fly"] } })), 'info.ops.0 is "fly"'],
+      [withFirst((e) => ({ ...e, info: { ...e.info, ops: ["fly"] } })), 'info: ops.0 is "fly"'],
       [withFirst(({ info: _, ...e }) => e), "info is missing, but must be an object"],
     ];
     for (const [change, sentence] of shapes) {
