@@ -91,7 +91,7 @@ fn normalize(gain_offset4: u32) {
   }
 }
 
-// HEAD_WIDTH4, but unknown to the compiler, as in training: loops over heads of 4 and 8 that it writes out itself have other bits.
+// HEAD_WIDTH4, but unknown to the compiler, as in training: loops over short heads that it writes out have other bits.
 fn head_width4() -> u32 { return min(HEAD_WIDTH4, params.max_positions + HEAD_WIDTH4); }
 fn load_query(c: u32) -> vec4f { return memory[query_at + c]; }
 fn store_output(c: u32, value: vec4f) { memory[output_at + c] = value; }
