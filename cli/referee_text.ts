@@ -3,7 +3,7 @@ import { escapeControls } from "../src/core/sentence.ts";
 import { wrapText } from "../src/core/wrap_text.ts";
 import type { SaidFinding } from "../src/diagnose/finding.ts";
 import type { RefereeDocument } from "../src/diagnose/referee/report_schema.ts";
-import { say } from "../src/diagnose/tokens/words.ts";
+import { countOf, say } from "../src/diagnose/tokens/words.ts";
 import { findingsText, type Layout } from "./findings_text.ts";
 import { formatColumns } from "./table.ts";
 
@@ -59,20 +59,41 @@ export function refereeText(
     ...formatColumns(HEADER, rows, { columns, indent: 2 }),
   ];
   const scored = dump.scored === dump.sequences
-    ? `${dump.scored} sequences`
-    : `${dump.scored} of ${dump.sequences} sequences`;
-  const told =
-    `${dump.path}, ${scored} of ${dump.tokens} tokens, under ${model.path} (${model.architecture}${
-      model.adapter === null ? "" : ", adapter merged"
-    }${temperature === 1 ? "" : `, at T ${temperature}`}) on ${adapter}`;
+    ? countOf(dump.scored, "sequence")
+    : `${dump.scored} of ${countOf(dump.sequences, "sequence")}`;
+  const told = `${dump.path}, ${scored}, ${
+    countOf(dump.tokens, "token")
+  }, under ${model.path} (${model.architecture}${model.adapter === null ? "" : ", adapter merged"}${
+    temperature === 1 ? "" : `, at T ${temperature}`
+  }) on ${adapter}`;
   const wrap = (text: string) => wrapText(escapeControls(text), { columns, indent: 0 });
   // A verdict stands at the top; findings with no more to say than it are left out.
+  const isOpen = findings.some(({ id, class: kind }) =>
+    kind === "not-checkable" && id === "sides_agree"
+  );
+  const reference = findings.filter(({ id, class: kind }) =>
+    kind === "holds" && id === "reference_is_not_start"
+  );
   const shown = findings.filter((finding) => finding.class !== "holds");
   const body = shown.length === 0 ? [] : [findingsText(
-    { source: [], name: "this dump", nothingToDo: "Nothing to do.", rest: [] },
+    {
+      source: [],
+      name: "this dump",
+      nothingToDo: isOpen
+        ? "First: give what is missing; it stands below."
+        : "First: nothing to do. No side that could be judged left the model.",
+      rest: [],
+    },
     shown,
     layout,
   )];
-  return [...wrap(verdict), ...table, "", ...wrap(told), ...(body.length > 0 ? ["", ...body] : [])]
+  return [
+    ...wrap(verdict),
+    ...table,
+    "",
+    ...reference.flatMap(({ sentence }) => [...wrap(sentence), ""]),
+    ...wrap(told),
+    ...(body.length > 0 ? ["", ...body] : []),
+  ]
     .join("\n");
 }

@@ -47,6 +47,7 @@ gpuTest(
       assertEquals(reference!.comparedWith, "reference");
       assertEquals(exitCode, undefined);
       assert(text.startsWith("The sampler is off by"), text);
+      assert(text.includes("The dump's reference is the reference folder; KL of policy"), text);
       assertEquals(JSON.parse(Deno.readTextFileSync(out)), JSON.parse(JSON.stringify(document)));
       assertEquals((await run({ model, tokens, strict: true })).exitCode, 3);
 
