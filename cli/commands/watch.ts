@@ -8,6 +8,7 @@ import { watchScript } from "../../src/report/files/page_script.ts";
 import { NO_TEXTS, readTokenizer } from "../../src/report/files/token_texts.ts";
 import { grave, type WatchedRun } from "../../src/report/watch_data.ts";
 import { watchContent, watchDocument } from "../../src/report/watch_page.ts";
+import { isSweepFolder, sweepPaths } from "../../src/sweep/sweep_folder.ts";
 import type { RunReading } from "../../src/watch/follow_run.ts";
 import { LiveContent } from "../../src/watch/live_content.ts";
 import { newToken, servePage } from "../../src/watch/serve_page.ts";
@@ -182,6 +183,13 @@ export const command = defineCommand({
   flags: FLAGS,
   async run(flags, paths) {
     if (paths.includes("-")) throw new UserError("name files or folders: - cannot be watched");
+    const sweep = paths.find(isSweepFolder);
+    if (sweep !== undefined) {
+      // Otherwise the log of any one of its cells would be taken for the whole.
+      throw new UserError(
+        `Cannot watch ${sweep}: it is a sweep; name runs in ${sweepPaths(sweep).runs}`,
+      );
+    }
     if (paths.length > MOST_RUNS) {
       throw new UserError(
         `${paths.length} runs are too many for a page: name at most ${MOST_RUNS}`,

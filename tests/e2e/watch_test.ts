@@ -1,5 +1,8 @@
 /** `agentrl watch` as a process, and its page in a real browser under which a run grows, restarts, is cut and deleted. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { command } from "../../cli/commands/watch.ts";
+import { COMMON_FLAGS, parseFlags } from "../../cli/flags.ts";
+import { UserError } from "../../src/core/errors.ts";
 import { CHART_JS_VERSION, readChartJs } from "../../src/report/files/chart_js.ts";
 import { watchScript } from "../../src/report/files/page_script.ts";
 import { watchContent, watchDocument } from "../../src/report/watch_page.ts";
@@ -208,4 +211,15 @@ Deno.test("agentrl watch prints an address that answers, and Ctrl-C ends it and 
     assert(/step 29, 2 findings[\s\S]*event: end/.test(await sent));
     assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["log.jsonl"]);
     assert(!(await fetch(url).catch((error) => error) instanceof Response));
+  }));
+
+Deno.test("agentrl watch refuses a sweep, whose cells are many runs, with one sentence", () =>
+  withFolder(async (folder) => {
+    Deno.writeTextFileSync(`${folder}/sweep.json`, "{}");
+    const { flags } = parseFlags([], { ...COMMON_FLAGS, ...command.flags });
+    await assertRejects(
+      async () => await command.run(flags, [folder]),
+      UserError,
+      `it is a sweep; name runs in ${folder}/runs`,
+    );
   }));
