@@ -9,6 +9,7 @@ import { hasColours, terminalColumns } from "../../src/files/terminal.ts";
 import { contentOf, type PathContent } from "../../src/files/token_source.ts";
 import type { RunView } from "../../src/producers/run_view.ts";
 import { resemblances } from "../../src/producers/suggest.ts";
+import { isSweepFolder, sweepPaths } from "../../src/sweep/sweep_folder.ts";
 import { defineCommand, type Outcome } from "../command.ts";
 import { findingsText, type Layout, logSubject } from "../findings_text.ts";
 import type { FlagValues } from "../flags.ts";
@@ -153,6 +154,14 @@ export const command = defineCommand({
     if (path === undefined) {
       throw new UserError(
         "PATH is missing: a run's folder, a log or a token dump of any trainer, or - for standard input",
+      );
+    }
+    if (isSweepFolder(path)) {
+      // Episodes of several runs taken for one have findings that none of them has.
+      throw new UserError(
+        `Cannot judge ${path}: it is a sweep; name one of the runs in ${
+          sweepPaths(path).runs
+        }, or compare the sweep, which counts the findings of all`,
       );
     }
     if (until !== undefined && !follow) throw new UserError("--until belongs to --follow");

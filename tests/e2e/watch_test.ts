@@ -1,5 +1,6 @@
 /** `agentrl watch` as a process, and its page in a real browser under which a run grows, restarts, is cut and deleted. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { command as triage } from "../../cli/commands/triage.ts";
 import { command } from "../../cli/commands/watch.ts";
 import { COMMON_FLAGS, parseFlags } from "../../cli/flags.ts";
 import { UserError } from "../../src/core/errors.ts";
@@ -213,7 +214,7 @@ Deno.test("agentrl watch prints an address that answers, and Ctrl-C ends it and 
     assert(!(await fetch(url).catch((error) => error) instanceof Response));
   }));
 
-Deno.test("agentrl watch refuses a sweep, whose cells are many runs, with one sentence", () =>
+Deno.test("watch and triage refuse a sweep, whose cells are many runs, with one sentence", () =>
   withFolder(async (folder) => {
     Deno.writeTextFileSync(`${folder}/sweep.json`, "{}");
     const { flags } = parseFlags([], { ...COMMON_FLAGS, ...command.flags });
@@ -221,5 +222,11 @@ Deno.test("agentrl watch refuses a sweep, whose cells are many runs, with one se
       async () => await command.run(flags, [folder]),
       UserError,
       `it is a sweep; name runs in ${folder}/runs`,
+    );
+    const judging = parseFlags([], { ...COMMON_FLAGS, ...triage.flags });
+    await assertRejects(
+      async () => await triage.run(judging.flags, [folder]),
+      UserError,
+      `it is a sweep; name one of the runs in ${folder}/runs, or compare`,
     );
   }));
