@@ -5,6 +5,7 @@ import { judgeLog } from "../../src/diagnose/findings/judge_log.ts";
 import { firstToAct, orderFindings } from "../../src/diagnose/findings/order.ts";
 import type { OpenedLog } from "../../src/files/log_input.ts";
 import { isOwnRun } from "../../src/files/own_run.ts";
+import { isFolder } from "../../src/files/paths.ts";
 import { hasColours, terminalColumns } from "../../src/files/terminal.ts";
 import { contentOf, type PathContent } from "../../src/files/token_source.ts";
 import type { RunView } from "../../src/producers/run_view.ts";
@@ -138,6 +139,25 @@ async function triageForeign(path: string, flags: Values): Promise<Outcome> {
     : await triageLog(path, flags, content);
 }
 
+/** Refuses what is many runs: episodes of several, taken for those of one, have findings that none of them has. */
+async function refuseManyRuns(path: string): Promise<void> {
+  if (isSweepFolder(path)) {
+    throw new UserError(
+      `Cannot judge ${path}: it is a sweep; name one of the runs in ${
+        sweepPaths(path).runs
+      }, or compare the sweep, which counts the findings of all`,
+    );
+  }
+  if (!isFolder(path)) return;
+  const { ownRunsIn } = await import("../../src/report/files/runs_to_compare.ts");
+  const runs = ownRunsIn(path);
+  if (runs.length > 1) {
+    throw new UserError(
+      `Cannot judge ${path}: it holds ${runs.length} runs; name one of them, such as ${runs[0]}`,
+    );
+  }
+}
+
 /** The command `triage`. */
 export const command = defineCommand({
   positionals: ["[PATH]"],
@@ -156,14 +176,7 @@ export const command = defineCommand({
         "PATH is missing: a run's folder, a log or a token dump of any trainer, or - for standard input",
       );
     }
-    if (isSweepFolder(path)) {
-      // Episodes of several runs taken for one have findings that none of them has.
-      throw new UserError(
-        `Cannot judge ${path}: it is a sweep; name one of the runs in ${
-          sweepPaths(path).runs
-        }, or compare the sweep, which counts the findings of all`,
-      );
-    }
+    await refuseManyRuns(path);
     if (until !== undefined && !follow) throw new UserError("--until belongs to --follow");
     if (follow) {
       if (path === "-") throw new UserError("--follow needs a file or a folder, not -");

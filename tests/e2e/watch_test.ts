@@ -10,6 +10,7 @@ import { watchContent, watchDocument } from "../../src/report/watch_page.ts";
 import { LiveContent } from "../../src/watch/live_content.ts";
 import { newToken, type ServedPage, servePage } from "../../src/watch/serve_page.ts";
 import { watchRuns } from "../../src/watch/watch_runs.ts";
+import { writeSyntheticRun } from "../compare/synthetic_runs.ts";
 import { withFolder } from "../files/with_folder.ts";
 import { testReading, trlRow, trlRows } from "../watch/reading.ts";
 import { accessViolations } from "./accessibility.ts";
@@ -223,10 +224,17 @@ Deno.test("watch and triage refuse a sweep, whose cells are many runs, with one 
       UserError,
       `it is a sweep; name runs in ${folder}/runs`,
     );
+    const runs = ["a", "b"].map((name) => `${folder}/runs/${name}`);
+    for (const run of runs) writeSyntheticRun(run, { flags: { algorithm: "grpo" }, score: 0.5 });
     const judging = parseFlags([], { ...COMMON_FLAGS, ...triage.flags });
     await assertRejects(
       async () => await triage.run(judging.flags, [folder]),
       UserError,
       `it is a sweep; name one of the runs in ${folder}/runs, or compare`,
+    );
+    await assertRejects(
+      async () => await triage.run(judging.flags, [`${folder}/runs`]),
+      UserError,
+      "it holds 2 runs; name one of them, such as ",
     );
   }));

@@ -297,8 +297,8 @@ function isSweep(path: string): boolean {
   return path !== "-" && isSweepFolder(path);
 }
 
-/** True where a folder is none of a run, and runs of ours lie in it. */
-function ownRunsIn(path: string): string[] {
+/** The runs of ours that lie in a folder which is itself none; none of a file or of what is not there. */
+export function ownRunsIn(path: string): string[] {
   if (path === "-" || !isFolder(path) || isOwnRun(path)) return [];
   return namesIn(path).map((name) => `${path}/${name}`)
     .filter((inside) => isFolder(inside) && isOwnRun(inside) && exists(runPaths(inside).config));
