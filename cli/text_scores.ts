@@ -65,17 +65,17 @@ export function leastLikelyTable(tokens: readonly UnlikelyToken[]): string[] {
     const characters = [...before];
     const end = characters.slice(-BEFORE_CHARACTERS).join("");
     return [
+      JSON.stringify(token),
       String(line),
       String(position),
       logp.toFixed(2),
       entropy.toFixed(2),
-      JSON.stringify(token),
       `${end.length < before.length ? "…" : ""}${onOneLine(end)}`,
     ];
   });
   return [
     "",
     "least likely tokens, log-prob and entropy in nats",
-    ...formatColumns([" line", " position", " log-prob", " entropy", "token", "after"], rows),
+    ...formatColumns(["token", " line", " position", " log-prob", " entropy", "after"], rows),
   ];
 }

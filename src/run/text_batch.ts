@@ -106,6 +106,11 @@ function textOfLine(
 function idsOfLine(line: string, { refuse, ...reader }: Reader & { refuse: Refuse }): Int32Array {
   const { tokenizer, vocabSize } = reader;
   const { text, addsSpecial } = textOfLine(line, { ...reader, refuse });
+  if (!text.isWellFormed()) {
+    throw refuse(
+      "its text has half of a surrogate pair, such as \\ud800 alone, which is no character",
+    );
+  }
   const ids = tokenizer.encode(text, { addsSpecial });
   if (ids.length === 0) throw refuse("its text has no tokens, so that there is nothing to score");
   return Int32Array.from(ids, (id, t) => {

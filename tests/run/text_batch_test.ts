@@ -70,6 +70,7 @@ Deno.test("readTextBatch() says in one sentence, with its line, what cannot be s
       ['{"text": "a", "messages": []}', 'it has both of "text" and "messages"'],
       ['{"text": 3}', 'its "text" must be a text'],
       [`${good}\n{"text": ""}`, "at line 3, its text is empty"],
+      ['{"text": "a\\ud800"}', "half of a surrogate pair, such as \\ud800 alone"],
       ['{"messages": []}', "at least one message"],
       ['{"messages": [{"content": "a"}]}', 'message 0 has no "role"'],
       ['{"messages": [{"role": "user"}]}', 'message 0 has no "content"'],
