@@ -1,0 +1,125 @@
+/** `deno task conformance`: prints docs/conformance.md; exit code 1 where an implementation does not conform. */
+import { UPDATE_TOLERANCE } from "../../src/bench/update_check.ts";
+import { markdownTable } from "../../src/core/markdown_table.ts";
+import { largestDifference } from "../../src/core/vectors.ts";
+import { type Crossings, DRIVER_TOLERANCE, normsApart, wholeFaults } from "./compare.ts";
+import { measureInBrowser, measureInDeno, swiftShaderFile } from "./implementations.ts";
+import { kernelForms } from "./kernel_forms.ts";
+import type { Conformance } from "./measure.ts";
+
+function rows({ machine, otherDriver, otherCompiler }: Crossings<Conformance>): string[][] {
+  const row = (name: string, rule: string, value: (one: Conformance) => string) => [
+    name,
+    value(machine),
+    value(otherDriver),
+    value(otherCompiler),
+    rule,
+  ];
+  const compilers = "equal between compilers";
+  return [
+    row("self-test, checks that fail", "0", (one) => String(one.selfTestFailures.length)),
+    ...(["forward", "gradient", "weights"] as const).map((name) =>
+      row(
+        `update against float64: ${name}`,
+        `at most ${UPDATE_TOLERANCE[name]}`,
+        ({ update }) => update[name].toExponential(2),
+      )
+    ),
+    row("sampled tokens", "equal everywhere", ({ episodes }) => String(episodes.tokens)),
+    row("their ids", "equal everywhere", ({ episodes }) => episodes.idsHash),
+    row(
+      "sampled log-probs unlike the forward's",
+      "0",
+      ({ episodes }) => String(episodes.unlikeForward),
+    ),
+    row(
+      "log-probs of an episode alone unlike those in the batch",
+      "0",
+      ({ episodes }) => String(episodes.unlikeAlone),
+    ),
+    row("sampled log-probs", compilers, ({ episodes }) => episodes.sampledHash),
+    row(
+      "forward: log-probs and entropies",
+      compilers,
+      ({ episodes }) => episodes.forwardHash,
+    ),
+    row("invariants that hold", "all that apply", (one) => String(one.holdingInvariants)),
+    row(
+      "invariants that are violated",
+      "0",
+      ({ violatedInvariants }) => String(violatedInvariants.length),
+    ),
+    row(
+      "rewards of four GRPO steps",
+      "equal everywhere",
+      ({ training }) => training.rewards.join(", "),
+    ),
+    row(
+      "largest `logp_gap` in them, nats",
+      "0",
+      ({ training }) => String(training.largestGap),
+    ),
+    row("weights after them", compilers, ({ training }) => training.weightsHash),
+  ];
+}
+
+async function printPage(found: Crossings<Conformance>): Promise<void> {
+  const { machine, otherDriver, otherCompiler } = found;
+  const header = [
+    "",
+    `Deno (naga), ${machine.adapter}`,
+    `Deno (naga), ${otherDriver.adapter}`,
+    `Chromium (Tint), SwiftShader (${otherCompiler.adapter})`,
+    "must be",
+  ];
+  const apart = largestDifference(machine.episodes.entropies, otherDriver.episodes.entropies);
+  console.log(`# Two drivers and two compilers
+
+    deno task conformance > docs/conformance.md
+    deno fmt docs/conformance.md
+
+prints this page and exits with 1 where a rule is broken. It needs Chromium and software Vulkan, no
+network and no GPU. Deno runs once on the machine's Vulkan driver and once on the SwiftShader driver
+that Chromium ships (\`VK_DRIVER_FILES\`); Chromium runs the same source files in a page, with
+\`--enable-unsafe-webgpu --use-webgpu-adapter=swiftshader\`. So one column differs from the next in
+one thing: first the driver, then the compiler and the WebGPU implementation (wgpu, Dawn).
+
+${markdownTable(header, rows(found)).join("\n")}
+
+Hashes are the first eight digits of a SHA-256 over f32 values. Where drivers differ, they differ as
+exp and log do: entropies by at most ${
+    apart.toExponential(1)
+  } nats (tolerance ${DRIVER_TOLERANCE.entropies}), gradient norms by
+${
+    normsApart(machine, otherDriver).toExponential(1)
+  } of themselves (tolerance ${DRIVER_TOLERANCE.gradientNorms}). Errors against float64 may differ in late digits
+between Deno and Chromium, because the reference uses the exp of either's JavaScript engine.
+
+The agent is \`tests/golden/model.safetensors\`; sizes are small (\`tests/conformance/measure.ts\`),
+since SwiftShader is several times slower than llvmpipe.
+
+Tests hold a part of this: Tint compiles each of the ${
+    (await kernelForms()).length
+  } texts that the kernels have in both
+memories, with wide heads and every storage of weights, without a message; sampler, forward and row
+invariance are compared between both compilers. Kernels of Llama and Qwen models are compiled by
+both, but their numbers are compared with float64 on the machine's driver only.
+
+## What this does not show
+
+Both drivers compute \`fma\` as a product and a sum. A GPU's compiler may fuse a product with the
+addition that follows, or reorder sums. Equal bits here show that the kernels rest on no accident of
+one compiler, and the tolerances that they rest on neither driver's exp or log; neither promises
+equal bits on a GPU.`);
+}
+
+const driverFile = swiftShaderFile();
+const found: Crossings<Conformance> = {
+  machine: await measureInDeno("whole"),
+  otherDriver: await measureInDeno("whole", driverFile),
+  otherCompiler: await measureInBrowser("whole"),
+};
+await printPage(found);
+const faults = wholeFaults(found);
+faults.forEach((fault) => console.error(fault));
+Deno.exit(faults.length > 0 ? 1 : 0);
