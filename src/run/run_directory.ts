@@ -118,6 +118,12 @@ function lockFolder(path: string): Deno.FsFile {
   );
 }
 
+/** Gives a lock back. A program that is being started holds a copy of the file for a moment, so that closing it is not enough. */
+function unlock(lock: Deno.FsFile): void {
+  lock.unlockSync();
+  lock.close();
+}
+
 /**
  * Opens a run's folder for writing: makes it where it is missing and locks it until it is disposed of.
  *
@@ -156,10 +162,10 @@ export function openRunDirectory(path: string, { resume }: { resume: boolean }):
     // Nobody else writes here while the lock is held.
     sweep(path);
   } catch (error) {
-    lock.close();
+    unlock(lock);
     throw asUserError(error, `Cannot write to ${path}`);
   }
-  return { ...paths, [Symbol.dispose]: () => lock.close() };
+  return { ...paths, [Symbol.dispose]: () => unlock(lock) };
 }
 
 /** Removes what killed writers left, and enters no link. */
