@@ -61,7 +61,7 @@ gpuTest(
       const setup = trainingSetup(commands, {
         config: resolveConfig({
           flags: { klCoef: 0.1, ...faultConfig(fault), algorithm: "grpo" },
-          sets: ["groupSize=6"],
+          sets: ["groupSize=4"],
           environment: source,
         }),
         stages: faultyStages(fault),

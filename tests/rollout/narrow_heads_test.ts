@@ -34,7 +34,6 @@ class ShortTalk implements Environment<EpisodeInfo> {
 const SHAPES = [
   { width: 32, headCount: 8 },
   { width: 32, headCount: 4 },
-  { width: 48, headCount: 4 },
   { width: 32, headCount: 2 },
   { width: 64, headCount: 2 },
 ];
