@@ -58,6 +58,8 @@ export interface Family {
   readonly config: Readonly<Record<string, string>>;
   /** What each output is. */
   readonly outputs: Readonly<Record<string, string>>;
+  /** Outputs that mean something only beside others: a gradient of both, where one of them is not computed. */
+  readonly beside?: Readonly<Record<string, readonly string[]>>;
   /** How far a trainer's float32 may be off. */
   readonly tolerance: Tolerance;
   /** The vectors. */

@@ -88,6 +88,7 @@ function givenBy(family: Family, { name, results, errors = {} }: FunctionResults
   const notes: string[] = [];
   const missing: string[] = [];
   const lacking = new Map<string, number>();
+  const alone = new Set<string>();
   const outputs = new Map<string, Map<string, readonly number[]>>();
   const [dialect] = family.dialects;
   for (const one of family.cases) {
@@ -104,7 +105,9 @@ function givenBy(family: Family, { name, results, errors = {} }: FunctionResults
         lacking.set(key, 1 + (lacking.get(key) ?? 0));
         continue;
       }
-      arrays.set(key, flatValues(output));
+      const isAlone = family.beside?.[key]?.some((other) => !Object.hasOwn(found, other)) ?? false;
+      if (isAlone) alone.add(key);
+      else arrays.set(key, flatValues(output));
     }
     if (arrays.size > 0) outputs.set(one.id, arrays);
     else missing.push(one.id);
@@ -115,6 +118,12 @@ function givenBy(family: Family, { name, results, errors = {} }: FunctionResults
       count >= given
         ? `${key} is not given: the verdict is about the other outputs`
         : `${key} is not given in ${count} of ${given} vectors: it is judged where it is`,
+    );
+  }
+  for (const key of alone) {
+    const others = list(family.beside?.[key] ?? []);
+    notes.push(
+      `${key} is not judged where one of ${others} is missing: it is the gradient of both`,
     );
   }
   const known = family.cases.map(({ id }) => id);

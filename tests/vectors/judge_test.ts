@@ -193,6 +193,30 @@ Deno.test("log-probs and entropies that are differences from the log-sum-exp mat
   assertEquals([judged.verdict, judged.differs], ["matches", []]);
 });
 
+Deno.test("a gradient of two outputs is not judged where one of them is not computed", async () => {
+  const judged = await judgeTrainerFunction("logprob", ({ inputs, config }) => {
+    const { logits, target, dlogp } = inputs;
+    const [N = 0, V = 0] = logits!.shape;
+    const logp: number[] = [], dlogits: number[] = [];
+    for (let n = 0; n < N; n++) {
+      const row = logits!.values.slice(n * V, (n + 1) * V).map((z) => z / config.temperature!);
+      const top = Math.max(...row);
+      const lse = top + Math.log(row.reduce((sum, z) => sum + Math.exp(z - top), 0));
+      logp.push(row[target!.values[n]!]! - lse);
+      for (const [v, z] of row.entries()) {
+        const chosen = v === target!.values[n] ? 1 : 0;
+        dlogits.push(dlogp!.values[n]! * (chosen - Math.exp(z - lse)) / config.temperature!);
+      }
+    }
+    return { logp, dlogits }; // Right, and without the entropy that the vectors' gradient has, too.
+  });
+  assertEquals([judged.verdict, judged.mistakes], ["matches", []]);
+  assert(
+    judged.notes.some((note) => note.startsWith("dlogits is not judged ")),
+    judged.notes.join(),
+  );
+});
+
 Deno.test("a mistake is not named from a few vectors", async () => {
   const given = await runVectors("aggregation", tokenMean((sum, count) => sum / count / 2));
   const { ragged, holes, left_padding } = given.results;

@@ -278,6 +278,8 @@ export const LOGPROB: Family = {
     dentropy: "gradient that arrives at each entropy [N]",
   },
   config: { temperature: "the logits are divided by it" },
+  // Of a function without entropy, the gradient is that of the log-probs alone, which no vector holds.
+  beside: { dlogits: ["logp", "entropy"] },
   outputs: {
     logp: "log-prob of the token, nats [N]",
     entropy: "−Σ p log p over the vocabulary, nats [N]",
