@@ -10,7 +10,7 @@ import { hasColours, terminalColumns } from "../../src/files/terminal.ts";
 import { contentOf, type PathContent } from "../../src/files/token_source.ts";
 import type { RunView } from "../../src/producers/run_view.ts";
 import { resemblances } from "../../src/producers/suggest.ts";
-import { isSweepFolder, sweepPaths } from "../../src/sweep/sweep_folder.ts";
+import { isSweepFolder, sweepPaths } from "../../src/sweep/sweep_paths.ts";
 import { defineCommand, type Outcome } from "../command.ts";
 import { findingsText, type Layout, logSubject } from "../findings_text.ts";
 import type { FlagValues } from "../flags.ts";

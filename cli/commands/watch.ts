@@ -8,7 +8,7 @@ import { watchScript } from "../../src/report/files/page_script.ts";
 import { NO_TEXTS, readTokenizer } from "../../src/report/files/token_texts.ts";
 import { grave, type WatchedRun } from "../../src/report/watch_data.ts";
 import { watchContent, watchDocument } from "../../src/report/watch_page.ts";
-import { isSweepFolder, sweepPaths } from "../../src/sweep/sweep_folder.ts";
+import { isSweepFolder, sweepPaths } from "../../src/sweep/sweep_paths.ts";
 import type { RunReading } from "../../src/watch/follow_run.ts";
 import { LiveContent } from "../../src/watch/live_content.ts";
 import { newToken, servePage } from "../../src/watch/serve_page.ts";

@@ -6,13 +6,8 @@ import { asUserError } from "../../src/files/file_error.ts";
 import { exists, isFolder, namesIn } from "../../src/files/paths.ts";
 import { planSweep } from "../../src/sweep/plan.ts";
 import { readSweepFile } from "../../src/sweep/sweep_file.ts";
-import {
-  isSweepFolder,
-  readSweep,
-  type Sweep,
-  type SweepPlan,
-  writeSweep,
-} from "../../src/sweep/sweep_folder.ts";
+import { readSweep, type Sweep, type SweepPlan, writeSweep } from "../../src/sweep/sweep_folder.ts";
+import { isSweepFolder } from "../../src/sweep/sweep_paths.ts";
 import { rulesOf } from "./cell_commands.ts";
 
 /** Where a sweep of that name lies where nobody says. */

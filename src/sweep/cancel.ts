@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { UserError } from "../core/errors.ts";
 import { readJson, writeJson } from "../files/json.ts";
-import { sweepPaths } from "./sweep_folder.ts";
+import { sweepPaths } from "./sweep_paths.ts";
 
 const cancelSchema = z.object({ token: z.string() });
 

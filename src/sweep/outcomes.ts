@@ -3,7 +3,7 @@ import { z } from "zod";
 import { requireSchema } from "../core/schema.ts";
 import { readJson, writeJson } from "../files/json.ts";
 import { exists } from "../files/paths.ts";
-import { sweepPaths } from "./sweep_folder.ts";
+import { sweepPaths } from "./sweep_paths.ts";
 
 const outcomeSchema = z.object({
   state: z.enum(["done", "failed"]),

@@ -2,12 +2,8 @@
 import { randomSequence } from "../../src/core/rng.ts";
 import { resolveConfig } from "../../src/rl/config.ts";
 import { writeSettings } from "../../src/run/run_settings.ts";
-import {
-  type CellSettings,
-  type PlannedCell,
-  sweepPaths,
-  writeSweep,
-} from "../../src/sweep/sweep_folder.ts";
+import { type CellSettings, type PlannedCell, writeSweep } from "../../src/sweep/sweep_folder.ts";
+import { sweepPaths } from "../../src/sweep/sweep_paths.ts";
 import { metricsRow } from "../report/fixture.ts";
 
 /** What a run is to be. */

@@ -17,7 +17,7 @@ import { ownSettings } from "../../src/report/files/runs_to_compare.ts";
 import { resolveConfig } from "../../src/rl/config.ts";
 import type { RunSettings } from "../../src/run/run_settings.ts";
 import { writeOutcome } from "../../src/sweep/outcomes.ts";
-import { sweepPaths } from "../../src/sweep/sweep_folder.ts";
+import { sweepPaths } from "../../src/sweep/sweep_paths.ts";
 import { writeSyntheticRun, writeSyntheticSweep } from "../compare/synthetic_runs.ts";
 import { withFolder } from "../files/with_folder.ts";
 import { HOSTILE } from "./fixture.ts";

@@ -13,7 +13,8 @@ import { checkpointPath, runPaths } from "../../src/run/run_directory.ts";
 import { readSettings } from "../../src/run/run_settings.ts";
 import { cellLabel } from "../../src/sweep/plan.ts";
 import { listClaims } from "../../src/sweep/claims.ts";
-import { readSweep, type SweepCell, sweepPaths } from "../../src/sweep/sweep_folder.ts";
+import { readSweep, type SweepCell } from "../../src/sweep/sweep_folder.ts";
+import { sweepPaths } from "../../src/sweep/sweep_paths.ts";
 import { golden, LAUNCHER } from "../e2e/command_line.ts";
 import { call, Cluster, until } from "./cluster.ts";
 

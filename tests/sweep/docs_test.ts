@@ -8,7 +8,8 @@ import { parseSweepFile, sweepFileSchema } from "../../src/sweep/sweep_file.ts";
 import { markdownTable } from "../../src/core/markdown_table.ts";
 import { schemaRows } from "../docs/schema_table.ts";
 import { statusJsonSchema } from "../../src/sweep/status_document.ts";
-import { sweepJsonSchema, sweepPaths } from "../../src/sweep/sweep_folder.ts";
+import { sweepJsonSchema } from "../../src/sweep/sweep_folder.ts";
+import { sweepPaths } from "../../src/sweep/sweep_paths.ts";
 
 const PAGE = Deno.readTextFileSync(new URL("../../docs/sweeps.md", import.meta.url));
 

@@ -2,7 +2,8 @@
 import { markdownTable } from "../../src/core/markdown_table.ts";
 import { journalText } from "../../src/files/journal.ts";
 import { checkpointPath, runPaths } from "../../src/run/run_directory.ts";
-import { readSweep, sweepPaths } from "../../src/sweep/sweep_folder.ts";
+import { readSweep } from "../../src/sweep/sweep_folder.ts";
+import { sweepPaths } from "../../src/sweep/sweep_paths.ts";
 import { outcomePath } from "../../src/sweep/outcomes.ts";
 import { LAUNCHER } from "../e2e/command_line.ts";
 

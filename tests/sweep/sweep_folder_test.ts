@@ -1,7 +1,8 @@
 /** Tests of a sweep's folder: what is written is read back, and a damaged plan is refused. */
 import { assertEquals, assertThrows } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
-import { isSweepFolder, readSweep, sweepPaths, writeSweep } from "../../src/sweep/sweep_folder.ts";
+import { readSweep, writeSweep } from "../../src/sweep/sweep_folder.ts";
+import { isSweepFolder, sweepPaths } from "../../src/sweep/sweep_paths.ts";
 import { withFolder } from "../files/with_folder.ts";
 
 const PLAN = {

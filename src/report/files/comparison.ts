@@ -9,7 +9,7 @@ import { interpret } from "../../producers/interpret.ts";
 import type { RunView } from "../../producers/run_view.ts";
 import { runPaths } from "../../run/run_directory.ts";
 import { readSettings } from "../../run/run_settings.ts";
-import { isSweepFolder, sweepPaths } from "../../sweep/sweep_folder.ts";
+import { isSweepFolder, sweepPaths } from "../../sweep/sweep_paths.ts";
 import type { ComparisonData } from "../comparison_data.ts";
 import { isAboutSeeds, ownSettings, readRunRecords } from "./runs_to_compare.ts";
 

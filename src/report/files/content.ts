@@ -18,7 +18,7 @@ import type { RunData } from "../run_data.ts";
 import type { TokenData } from "../token_data.ts";
 import { EMPTY_CONTENT, type ReportContent } from "../report_content.ts";
 import { benchSchema } from "../speed_page.ts";
-import { isSweepFolder } from "../../sweep/sweep_folder.ts";
+import { isSweepFolder } from "../../sweep/sweep_paths.ts";
 import { readComparison } from "./comparison.ts";
 import { isFaultsFolder, readFaults } from "./faults.ts";
 import { readRun } from "./run.ts";

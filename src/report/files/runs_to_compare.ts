@@ -18,7 +18,8 @@ import { runPaths } from "../../run/run_directory.ts";
 import { baseName, readSettings, type RunSettings } from "../../run/run_settings.ts";
 import { triageRun } from "../../run/triage_run.ts";
 import { readOutcome } from "../../sweep/outcomes.ts";
-import { isSweepFolder, readSweep, type Sweep } from "../../sweep/sweep_folder.ts";
+import { readSweep, type Sweep } from "../../sweep/sweep_folder.ts";
+import { isSweepFolder } from "../../sweep/sweep_paths.ts";
 
 /** Settings of the environment: what a task is, not how it is learned. */
 const ENVIRONMENT = ["preset", "maxTurns", "environment"] as const;
