@@ -9,7 +9,7 @@ import { exists } from "../../src/files/paths.ts";
 import { runPaths } from "../../src/run/run_directory.ts";
 import { cellLabel } from "../../src/sweep/plan.ts";
 import type { JobRecord } from "../../src/sweep/job_record.ts";
-import { type Sweep, type SweepCell } from "../../src/sweep/sweep_folder.ts";
+import type { Sweep, SweepCell } from "../../src/sweep/sweep_folder.ts";
 import { sweepPaths } from "../../src/sweep/sweep_paths.ts";
 import type { CellStatus, SweepStatus } from "../../src/sweep/sweep_status.ts";
 import { formatTable } from "../flags.ts";

@@ -4,7 +4,7 @@ import { UserError } from "../core/errors.ts";
 import { requireSchema } from "../core/schema.ts";
 import { asUserError } from "../files/file_error.ts";
 import { readJson, writeJson } from "../files/json.ts";
-import { type Sweep, type SweepCell } from "./sweep_folder.ts";
+import type { Sweep, SweepCell } from "./sweep_folder.ts";
 import { sweepPaths } from "./sweep_paths.ts";
 
 /** Schedulers that take parts of a sweep. */

@@ -7,7 +7,7 @@ import { type CellCommand, type CellEnd, type CellProcess, startCell } from "./c
 import { Claims, type ClaimsOptions, isLocked } from "./claims.ts";
 import { type Outcome, readOutcome, writeOutcome } from "./outcomes.ts";
 import { cellLabel } from "./plan.ts";
-import { type Sweep, type SweepCell } from "./sweep_folder.ts";
+import type { Sweep, SweepCell } from "./sweep_folder.ts";
 import { sweepPaths } from "./sweep_paths.ts";
 import { lookAtCells } from "./sweep_index.ts";
 

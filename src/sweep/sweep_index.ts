@@ -8,7 +8,7 @@ import { exists } from "../files/paths.ts";
 import { asUserError } from "../files/file_error.ts";
 import { checkpointPath, runPaths } from "../run/run_directory.ts";
 import { type Outcome, outcomeId, readOutcome } from "./outcomes.ts";
-import { type Sweep, type SweepCell } from "./sweep_folder.ts";
+import type { Sweep, SweepCell } from "./sweep_folder.ts";
 import { sweepPaths } from "./sweep_paths.ts";
 
 const knownSchema = z.object({

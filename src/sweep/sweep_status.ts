@@ -1,6 +1,6 @@
 /** How a sweep stands: each cell's state, from the folders alone. */
 import { type FoundClaim, isLocked, listClaims } from "./claims.ts";
-import { type Sweep, type SweepCell } from "./sweep_folder.ts";
+import type { Sweep, SweepCell } from "./sweep_folder.ts";
 import { sweepPaths } from "./sweep_paths.ts";
 import { type KnownCell, lookAtCells } from "./sweep_index.ts";
 
