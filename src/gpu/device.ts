@@ -87,9 +87,14 @@ export function seemsOpenGl(features: { has(name: string): boolean }): boolean {
     .some((name) => features.has(name));
 }
 
+/** Browsers leave the description empty, so that pages cannot tell machines apart. */
+function nameOf({ description, vendor, architecture }: GPUAdapterInfo): string {
+  return description || [vendor, architecture].filter((word) => word !== "").join(" ");
+}
+
 function isSoftwareAdapter(info: GPUAdapterInfo): boolean {
   return info.isFallbackAdapter ||
-    /llvmpipe|swiftshader|lavapipe|warp|basic render/i.test(info.description);
+    /llvmpipe|swiftshader|lavapipe|warp|basic render/i.test(nameOf(info));
 }
 
 /**
@@ -103,7 +108,7 @@ export async function openGpu(options: GpuOptions = {}): Promise<Gpu> {
   const isSoftware = isSoftwareAdapter(adapter.info);
   if (options.requireHardware && isSoftware) {
     throw new UserError(
-      sentence`Found only the software adapter "${adapter.info.description}" but ${
+      sentence`Found only the software adapter "${nameOf(adapter.info)}" but ${
         setting("requireHardware")
       } asks for a hardware one: check the driver, or leave it out`,
       1,
@@ -125,7 +130,7 @@ export async function openGpu(options: GpuOptions = {}): Promise<Gpu> {
   return {
     device,
     adapter: {
-      description: adapter.info.description,
+      description: nameOf(adapter.info),
       vendor: adapter.info.vendor,
       isSoftware,
       isOpenGl: seemsOpenGl(adapter.features),

@@ -3,7 +3,7 @@ import { largestDifference } from "../../src/core/vectors.ts";
 import { UPDATE_TOLERANCE } from "../../src/bench/update_check.ts";
 import type { Conformance, ShortConformance } from "./measure.ts";
 
-/** Entropies, in nats, and gradient norms, relative to them, between drivers, whose exp and log differ in the last places. */
+/** Entropies and log-probs, in nats, and gradient norms, relative to them, between drivers, whose exp and log differ in the last places. */
 export const DRIVER_TOLERANCE = { entropies: 2e-5, gradientNorms: 1e-4 } as const;
 
 /** The crossings that can be had on one machine. */
@@ -17,8 +17,11 @@ export interface Crossings<Measured> {
 }
 
 /** One adapter by itself. */
-export function ownFaults({ adapter, selfTestFailures, episodes }: ShortConformance): string[] {
+export function ownFaults(
+  { adapter, layout, selfTestFailures, episodes }: ShortConformance,
+): string[] {
   const faults = selfTestFailures.map((name) => `the self-test fails: ${name}`);
+  if (layout !== "texture") faults.push(`the layout is a GPU's: ${layout}`);
   if (episodes.tokens === 0) faults.push("no token was sampled");
   if (episodes.unlikeForward > 0) {
     faults.push(`${episodes.unlikeForward} log-probs of the sampler are not the forward's`);
@@ -74,6 +77,13 @@ export function wholeFaults(found: Crossings<Conformance>): string[] {
     ...compilerFaults(otherDriver, otherCompiler),
     ...driverFaults(machine, otherDriver),
   ];
+  if (otherDriver.decoder.hash !== otherCompiler.decoder.hash) {
+    faults.push("two compilers differ: scores of a decoder");
+  }
+  const scoresApart = largestDifference(machine.decoder.scores, otherDriver.decoder.scores);
+  if (!(scoresApart <= DRIVER_TOLERANCE.entropies)) {
+    faults.push(`scores of a decoder on two drivers are ${scoresApart} apart`);
+  }
   if (otherDriver.training.weightsHash !== otherCompiler.training.weightsHash) {
     faults.push("two compilers differ: weights after the training");
   }

@@ -5,6 +5,7 @@ import { STREAM } from "../../src/core/rng.ts";
 import { violated } from "../../src/diagnose/invariants.ts";
 import { runChecks } from "../../src/faults/trainer_checks.ts";
 import { Commands } from "../../src/gpu/commands.ts";
+import type { OperandMemory } from "../../src/gpu/kernel.ts";
 import { openGpu } from "../../src/gpu/device.ts";
 import { selfTest } from "../../src/gpu/self_test.ts";
 import { bugFixSpec } from "../../src/gym/bugfix.ts";
@@ -27,11 +28,14 @@ import { Decoder } from "../../src/rollout/decoder.ts";
 import { rolloutResident } from "../../src/rollout/resident.ts";
 import { scoreEpisodes } from "../../src/rollout/score.ts";
 import { prepareUpdatePass } from "../../src/tuning/update_pass.ts";
+import { decoderScores } from "./measure_decoder.ts";
 
 /** What an adapter computes of the sampler and of the forward pass, which is all of the short form. */
 export interface ShortConformance {
   /** The adapter as it names itself. */
   readonly adapter: string;
+  /** Where operands lie: a software adapter must be known as one, since a GPU's layout is slow there. */
+  readonly layout: OperandMemory;
   /** Names of the self-test's checks that failed. */
   readonly selfTestFailures: readonly string[];
   readonly episodes: {
@@ -53,6 +57,8 @@ export interface ShortConformance {
 export interface Conformance extends ShortConformance {
   /** Against float64. */
   readonly update: UpdateErrors;
+  /** Log-probs and entropies of a model of Qwen3's shape, in nats. */
+  readonly decoder: { readonly hash: string; readonly scores: readonly number[] };
   /** How many invariants hold; others do not apply to this training. */
   readonly holdingInvariants: number;
   /** Names of the invariants that do not hold. */
@@ -154,11 +160,11 @@ async function prepare(checkpoint: Uint8Array<ArrayBuffer>) {
 type Prepared = Awaited<ReturnType<typeof prepare>>;
 
 async function measureSampling({ commands, weights_W }: Prepared): Promise<ShortConformance> {
-  const { adapter: { description, vendor } } = commands.gpu;
+  const { adapter, tuning } = commands.gpu;
   const failures = (await selfTest(commands.gpu)).filter(({ ok }) => !ok);
   return {
-    // Chromium leaves the description empty.
-    adapter: description || vendor,
+    adapter: adapter.description,
+    layout: tuning.operandMemory,
     selfTestFailures: failures.map(({ name }) => name),
     episodes: await measureEpisodes(commands, createParameters(commands, TINY_AGENT, weights_W)),
   };
@@ -181,7 +187,9 @@ export async function measureShort(
 export async function measure(checkpoint: Uint8Array<ArrayBuffer>): Promise<Conformance> {
   const prepared = await prepare(checkpoint);
   const { commands, weights_W } = prepared;
+  const scores = await decoderScores(commands);
   return {
+    decoder: { hash: await shortHash(scores), scores: [...scores] },
     ...await measureSampling(prepared),
     update: await checkUpdatePass(prepareUpdatePass(commands, { rowCount: SIZES.rowCount })),
     ...await measureTraining(commands, weights_W),

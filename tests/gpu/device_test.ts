@@ -37,6 +37,14 @@ gpuTest(
   },
 );
 
+gpuTest("openGpu() calls an adapter without a description by vendor and architecture", async () => {
+  const info = { description: "", vendor: "google", architecture: "swiftshader" };
+  await withAdapter({ info } as GPUAdapter, async () => {
+    const open = () => openGpu({ requireHardware: true });
+    await assertRejects(open, UserError, 'only the software adapter "google swiftshader"');
+  });
+});
+
 gpuTest("openGpu() names the adapter and chooses the memory of operands by its kind", async () => {
   const { adapter, tuning: { operandMemory }, device } = await openGpu();
   assert(adapter.description.length > 0);
