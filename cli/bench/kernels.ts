@@ -3,7 +3,9 @@ import type { KernelsDocument } from "../../src/bench/documents.ts";
 import type { Commands } from "../../src/gpu/commands.ts";
 import { createTimer } from "../../src/gpu/timing.ts";
 import { type KernelTiming, prepareKernelBench, timeKernel } from "../../src/bench/kernels.ts";
+import { wrapText } from "../../src/core/wrap_text.ts";
 import { stderrProgress } from "../../src/files/progress.ts";
+import { terminalColumns } from "../../src/files/terminal.ts";
 import type { Outcome } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { formatColumns } from "../table.ts";
@@ -45,7 +47,10 @@ export async function benchKernels(commands: Commands): Promise<Outcome> {
     ["kernel", "shape", " calls", " time µs", " rate"],
     kernels.map(kernelRow),
   );
-  const sum = `All calls of an update, one after the other: ${updateMs.toFixed(2)} ms`;
+  const sum = wrapText(
+    `All calls of an update, one after the other: ${updateMs.toFixed(2)} ms`,
+    { columns: terminalColumns() },
+  );
   return {
     document: {
       ...machine,
@@ -55,6 +60,6 @@ export async function benchKernels(commands: Commands): Promise<Outcome> {
       kernels,
       updateMs,
     } satisfies KernelsDocument,
-    text: [...facts, "", ...table, "", sum].join("\n"),
+    text: [...facts, "", ...table, "", ...sum].join("\n"),
   };
 }
