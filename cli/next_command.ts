@@ -1,4 +1,5 @@
 /** Next steps in words: the command that does one, to be copied into a shell. */
+import { isRecord } from "../src/core/record.ts";
 import type { FindingWords } from "../src/diagnose/finding.ts";
 import type { NextStep } from "../src/diagnose/triage/next_step.ts";
 import { UserError } from "../src/core/errors.ts";
@@ -22,9 +23,6 @@ function setFlags(config: Readonly<Record<string, unknown>>): string[] {
   ]);
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null;
-
 function isSetting(entry: [string, unknown]): entry is [string, SettingValue] {
   const [, value] = entry;
   return Array.isArray(value)
@@ -40,9 +38,9 @@ function environmentOf(run: string): Readonly<Record<string, SettingValue>> {
   const { config } = runPaths(run);
   try {
     const value = exists(config) ? readJson(config) : undefined;
-    const environment = isObject(value) ? value.environment : undefined;
-    const settings = isObject(environment) ? environment.settings : undefined;
-    return isObject(settings) ? Object.fromEntries(Object.entries(settings).filter(isSetting)) : {};
+    const environment = isRecord(value) ? value.environment : undefined;
+    const settings = isRecord(environment) ? environment.settings : undefined;
+    return isRecord(settings) ? Object.fromEntries(Object.entries(settings).filter(isSetting)) : {};
   } catch (error) {
     if (error instanceof UserError) return {};
     throw error;

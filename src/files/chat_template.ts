@@ -1,4 +1,5 @@
 /** Chat templates of Hugging Face folders: the text that a model is given for a list of messages. */
+import { isRecord } from "../core/record.ts";
 import { errorText, UserError } from "../core/errors.ts";
 import { readJson } from "./json.ts";
 import { exists } from "./paths.ts";
@@ -15,9 +16,6 @@ export interface Chat {
 export type RenderChat = (chat: Chat) => string;
 
 type Settings = Readonly<Record<string, unknown>>;
-
-const isRecord = (value: unknown): value is Settings =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The template named `default` where there are several. */
 function chooseTemplate(template: unknown, file: string): string | undefined {

@@ -1,4 +1,5 @@
 /** What lies beside the episodes of a run of ours: which tokens a recorded step trained, with which advantages, and the run's settings. */
+import { isRecord } from "../core/record.ts";
 import { basename, dirname } from "node:path";
 import { UserError } from "../core/errors.ts";
 import { requireTensor } from "../model/safetensors.ts";
@@ -28,20 +29,17 @@ interface OwnSettings {
   readonly mayHaveLost: boolean;
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null;
-
 function settingsOf(run: string): OwnSettings {
   const path = `${run}/config.json`;
   const content = exists(path) ? readJson(path) : undefined;
-  const config = isObject(content) && isObject(content.config) ? content.config : {};
+  const config = isRecord(content) && isRecord(content.config) ? content.config : {};
   const { algorithm, temperature, aggregation } = config;
   const grouped = Object.entries(ALGORITHMS).find(([name]) => name === algorithm)?.[1].grouped;
   return {
     isGrouped: grouped ?? true,
     temperature: typeof temperature === "number" ? temperature : undefined,
     aggregation: typeof aggregation === "string" ? aggregation : undefined,
-    mayHaveLost: isObject(content) && content.environment !== undefined,
+    mayHaveLost: isRecord(content) && content.environment !== undefined,
   };
 }
 

@@ -1,4 +1,5 @@
 /** What an environment of a user's tells before it is played: name, words, tasks, metrics, demonstrations; checked here. */
+import { isRecord } from "../core/record.ts";
 import { UserError } from "../core/errors.ts";
 import { describeValue } from "../core/schema.ts";
 import type { Environment, EnvironmentSpec, EpisodeInfo } from "./environment.ts";
@@ -62,10 +63,6 @@ export const ENVIRONMENT_LIMITS = {
 } as const;
 
 type Fields = Readonly<Record<string, unknown>>;
-
-function isRecord(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** Says what is wrong with a part of a definition. */
 type Refuse = (problem: string) => UserError;

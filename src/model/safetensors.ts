@@ -1,4 +1,5 @@
 /** The safetensors format as bytes: named arrays of f32 or i32 behind a JSON header, parsed with no trust in the content. */
+import { isRecord } from "../core/record.ts";
 import { UserError } from "../core/errors.ts";
 import { suggestName } from "../core/nearest.ts";
 
@@ -46,10 +47,6 @@ type Refuse = (reason: string) => UserError;
 
 function refuser(fileName: string): Refuse {
   return (reason) => new UserError(`Cannot read ${fileName}: ${reason}`);
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isCount(value: unknown): value is number {

@@ -1,4 +1,5 @@
 /** Files of texts and chats, a line each, as a batch under a model's tokenizer. */
+import { isRecord } from "../core/record.ts";
 import { errorText, UserError } from "../core/errors.ts";
 import { OWNER } from "../core/owner.ts";
 import { largest } from "../core/statistics.ts";
@@ -27,10 +28,6 @@ interface Reader {
 type Refuse = (reason: string) => UserError;
 
 const ALLOWED = '{"text": "…"} or {"messages": [{"role": "…", "content": "…"}, …]}';
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function readLines(path: string): string[] {
   const bytes = readBytes(path, { maxBytes: MAX_JSON_BYTES });

@@ -1,4 +1,5 @@
 /** A value of a row of a dump with its name and place, so that whatever is wrong with it is said in one sentence. */
+import { isRecord } from "../core/record.ts";
 import { UserError } from "../core/errors.ts";
 import { describeValue } from "../core/schema.ts";
 import type { TokenValues } from "./token_batch.ts";
@@ -28,9 +29,6 @@ const NON_FINITE: ReadonlyMap<unknown, number> = new Map([
 
 const isInteger = (value: unknown, { min, max }: IntegerRange): value is number =>
   typeof value === "number" && Number.isInteger(value) && value >= min && value <= max;
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A value in a row. What is null counts as left out. */
 export class Field {
@@ -69,14 +67,14 @@ export class Field {
 
   /** The value under a key. @throws {UserError} When this is not an object. */
   get(key: string): Field {
-    if (!isObject(this.#value)) throw this.#refuseValue("an object");
+    if (!isRecord(this.#value)) throw this.#refuseValue("an object");
     const value = Object.hasOwn(this.#value, key) ? this.#value[key] : undefined;
     return new Field(value, this.place, this.name === "" ? key : `${this.name}.${key}`);
   }
 
   /** The fields of an object, in its order. @throws {UserError} When this is not an object. */
   entries(): readonly (readonly [string, Field])[] {
-    if (!isObject(this.#value)) throw this.#refuseValue("an object");
+    if (!isRecord(this.#value)) throw this.#refuseValue("an object");
     return Object.keys(this.#value).map((key) => [key, this.get(key)]);
   }
 

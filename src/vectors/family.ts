@@ -166,3 +166,16 @@ export function lattice(
     return low + (state >>> 8) % steps / 64;
   });
 }
+
+/** A mistake that multiplies every output by a factor. */
+export function scaled(
+  name: string,
+  sentence: string,
+  factor: (vectorCase: VectorCase) => number,
+): Mistake {
+  return outputMistake(
+    name,
+    sentence,
+    (outputs, vectorCase) => mapOutputs(outputs, (value) => value * factor(vectorCase)),
+  );
+}

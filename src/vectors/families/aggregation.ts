@@ -14,6 +14,7 @@ import {
   mapOutputs,
   type Mistake,
   outputMistake,
+  scaled,
   setting,
   type VectorCase,
   withInput,
@@ -140,17 +141,6 @@ export const AGGREGATION_DIALECTS: readonly Dialect[] = [
     ),
   },
 ];
-
-const scaled = (
-  name: string,
-  sentence: string,
-  factor: (vectorCase: VectorCase) => number,
-): Mistake =>
-  outputMistake(
-    name,
-    sentence,
-    (outputs, vectorCase) => mapOutputs(outputs, (value) => value * factor(vectorCase)),
-  );
 
 const shifted = (name: string, sentence: string, by: 1 | -1): Mistake =>
   inputMistake(

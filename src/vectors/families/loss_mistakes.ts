@@ -6,6 +6,7 @@ import {
   mapOutputs,
   type Mistake,
   outputMistake,
+  scaled,
   setting,
   type VectorCase,
   withConfig,
@@ -52,17 +53,6 @@ const klOf = (name: string, sentence: string, change: (vectorCase: VectorCase) =
   inKl(name, sentence, (_part, vectorCase, right) => klPart(change(vectorCase), right));
 
 const unmasked = (vectorCase: VectorCase) => withMaskRows(vectorCase, (row) => row.map(() => 1));
-
-const scaled = (
-  name: string,
-  sentence: string,
-  factor: (vectorCase: VectorCase) => number,
-): Mistake =>
-  outputMistake(
-    name,
-    sentence,
-    (outputs, vectorCase) => mapOutputs(outputs, (value) => value * factor(vectorCase)),
-  );
 
 const tokens = (vectorCase: VectorCase) =>
   input(vectorCase, "mask").values.reduce((sum, mask) => sum + mask, 0);

@@ -1,0 +1,6 @@
+/** Parsed JSON of an unknown form. */
+
+/** True of an object with keys: neither null nor a list. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
