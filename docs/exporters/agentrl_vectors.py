@@ -329,7 +329,10 @@ def functions_of(path):
     sys.path.insert(0, str(Path(path).resolve().parent))
     spec = importlib.util.spec_from_file_location(Path(path).stem, path)
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except ImportError as error:
+        raise VectorsError(f"{path} cannot be loaded ({error}): run this in the environment of your trainer") from None
     functions = getattr(module, "FUNCTIONS", None)
     if not isinstance(functions, dict) or not functions:
         raise VectorsError(f"{path} holds no FUNCTIONS: a dict from a family ({', '.join(FAMILIES)}) to a function")
