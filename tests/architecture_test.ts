@@ -34,6 +34,7 @@ const LAYERS = [
   "bench",
   "lab",
   "report",
+  "live",
   "watch",
   "cli",
 ];
@@ -88,8 +89,9 @@ function layerViolations(tree: Tree): string[] {
     const usesHost = /\bDeno\./.test(withoutCommentsAndTexts(source)) ||
       importsOf(path, source).some((specifier) => specifier.startsWith("node:"));
     // A page is made of data, also in a browser: reading and writing stand apart.
-    if (path.startsWith("src/report/") && !path.startsWith("src/report/files/") && usesHost) {
-      found.push(`${path}: pages must not use Deno or Node; src/report/files may`);
+    const [, page] = /^src\/(report|live)\/(?!files\/)/.exec(path) ?? [];
+    if (page !== undefined && usesHost) {
+      found.push(`${path}: pages must not use Deno or Node; src/${page}/files may`);
     }
     if (isAboveFiles && usesHost) found.push(`${path}: ${own} must not use Deno or Node`);
   }
