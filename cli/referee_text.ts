@@ -2,38 +2,13 @@
 import { escapeControls } from "../src/core/sentence.ts";
 import { wrapText } from "../src/core/wrap_text.ts";
 import type { SaidFinding } from "../src/diagnose/finding.ts";
+import { causeWords } from "../src/diagnose/referee/referee_words.ts";
 import type { RefereeDocument } from "../src/diagnose/referee/report_schema.ts";
-import { countOf, say } from "../src/diagnose/tokens/words.ts";
+import { countOf } from "../src/diagnose/tokens/words.ts";
 import { findingsText, type Layout } from "./findings_text.ts";
 import { formatColumns } from "./table.ts";
 
-type Explanation = RefereeDocument["sides"][number]["explainedBy"];
-
 const HEADER = ["side", " tokens", " mean", " signed", " p50", " p99", " max", "explained by"];
-
-/** A cause in a cell of the table. */
-function causeText(explanation: Explanation): string {
-  switch (explanation?.cause) {
-    case undefined:
-      return "agrees";
-    case "temperature":
-      return `T ${say(explanation.temperature ?? NaN)}`;
-    case "shift":
-      return `shift by ${explanation.offset}`;
-    case "padding":
-      return `padding with id ${explanation.padId}`;
-    case "bf16_noise":
-      return "bf16 rounding";
-    case "f16_noise":
-      return "f16 rounding";
-    case "other_weights":
-      return "other weights";
-    case "unexplained":
-      return "nothing found";
-    default:
-      return "";
-  }
-}
 
 /**
  * Lays a document out.
@@ -51,7 +26,7 @@ export function refereeText(
     side.comparedWith === "reference" ? `${side.side} (its folder)` : side.side,
     String(side.tokens),
     ...numbers([side.meanNats, side.signedMeanNats, side.p50, side.p99, side.max]),
-    causeText(side.explainedBy),
+    causeWords(side.explainedBy),
   ]);
   const table = rows.length === 0 ? [] : [
     "",

@@ -3,12 +3,14 @@ import { UserError } from "../../src/core/errors.ts";
 import { type SaidFinding, sayFinding, speakAgainst } from "../../src/diagnose/finding.ts";
 import { LargestGaps } from "../../src/diagnose/referee/largest_gaps.ts";
 import { referee } from "../../src/diagnose/referee/referee.ts";
-import { sidesDocument } from "../../src/diagnose/referee/report_schema.ts";
+import { reportDocument } from "../../src/diagnose/referee/report_schema.ts";
 import { writeJson } from "../../src/files/json.ts";
 import { openDecoderFiles } from "../../src/files/load_decoder.ts";
 import { requireOutput } from "../../src/files/output.ts";
+import { exists } from "../../src/files/paths.ts";
 import { stderrProgress } from "../../src/files/progress.ts";
 import { hasColours, terminalColumns } from "../../src/files/terminal.ts";
+import { openTokenizer, type Tokenizer } from "../../src/files/tokenizer.ts";
 import { readTokens } from "../../src/files/token_source.ts";
 import { loadRefereeModel, padIdsOf, requireIdsOf } from "../../src/run/referee_model.ts";
 import type { TokenSequence } from "../../src/tokens/token_batch.ts";
@@ -47,6 +49,17 @@ async function readSequences(
     }
     return { form: batch.source.form, sequences, scored: kept.sequences };
   });
+}
+
+/** The texts of ids; undefined where the folder has no tokenizer that can be read, since ids do without. */
+async function textsOf(folder: string): Promise<Tokenizer["textOf"] | undefined> {
+  if (!exists(`${folder}/tokenizer.json`)) return undefined;
+  try {
+    return (await openTokenizer(folder)).textOf;
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
 }
 
 /** A bar for each time that sequences are scored. */
@@ -129,6 +142,7 @@ export const command = defineCommand({
       sayFinding(found, COMMAND_WORDS)
     );
     const document = {
+      ...reportDocument(report, { sequences, textOf: await textsOf(path) }),
       model: {
         path,
         architecture: model.architecture,
@@ -138,8 +152,6 @@ export const command = defineCommand({
       dump: { path: tokens, ...dump, scored: sequences.length, tokens: tokensOf(sequences) },
       temperature,
       adapter: adapterName(commands.gpu),
-      sides: sidesDocument(report, sequences),
-      verdict: report.verdict,
       findings,
     };
     if (out !== undefined) writeJson(out, document);

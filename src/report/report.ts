@@ -8,6 +8,7 @@ import type { PageScripts } from "./page_data.ts";
 import { labPage } from "./lab_page.ts";
 import { logPage } from "./log_page.ts";
 import { matrixPage } from "./matrix_page.ts";
+import { refereePage } from "./referee_page.ts";
 import { reproducePage } from "./reproduce_page.ts";
 import type { ReportContent } from "./report_content.ts";
 import { runPage, runSummary } from "./run_page.ts";
@@ -23,19 +24,20 @@ function isAboutRuns({ faults, matrix, lab, bench }: ReportContent): boolean {
 
 /** True where nothing but timings is shown. */
 function isAboutSpeed(
-  { runs, logs, tokens, comparisons, faults, matrix, lab, bench }: ReportContent,
+  { runs, logs, tokens, referees, comparisons, faults, matrix, lab, bench }: ReportContent,
 ): boolean {
   return bench.length > 0 && !faults && !matrix && lab.length === 0 &&
-    runs.length + logs.length + tokens.length + comparisons.length === 0;
+    runs.length + logs.length + tokens.length + referees.length + comparisons.length === 0;
 }
 
 function pages(
   content: ReportContent,
   { chartJsVersion, words }: { readonly chartJsVersion: string; readonly words: MentionWords },
 ): Section[] {
-  const { runs, logs, tokens, comparisons, faults, matrix, lab, bench } = content;
+  const { runs, logs, tokens, referees, comparisons, faults, matrix, lab, bench } = content;
   const shown = [
     ...comparisons.flatMap(comparisonPages),
+    ...referees.map(refereePage),
     ...logs.map(logPage),
     ...tokens.map(tokenPage),
     ...runs.map(runPage),
@@ -68,9 +70,19 @@ interface Heading {
 }
 
 function headingOf(content: ReportContent): Heading {
-  const { logs, runs, tokens, comparisons } = content;
+  const { logs, runs, tokens, referees, comparisons } = content;
   const [comparison] = comparisons;
-  if (isAboutRuns(content) && comparison && logs.length + runs.length + tokens.length === 0) {
+  const [judged] = referees;
+  const others = logs.length + runs.length + tokens.length;
+  if (isAboutRuns(content) && judged && others + comparisons.length === 0) {
+    return {
+      title: judged.name,
+      subtitle:
+        "Whose log-probs left the model: each side of a dump beside a third implementation.",
+      tab: `Referee: ${judged.name}`,
+    };
+  }
+  if (isAboutRuns(content) && comparison && others + referees.length === 0) {
     return {
       title: comparison.name,
       subtitle: comparison.comparison.kind === "seeds"

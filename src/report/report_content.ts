@@ -4,6 +4,7 @@ import type { ComparisonData } from "./comparison_data.ts";
 import type { FaultsData } from "./faults_data.ts";
 import type { LogData } from "./log_data.ts";
 import type { MatrixData } from "../diagnose/check_schema.ts";
+import type { RefereeData } from "./referee_page.ts";
 import type { RunData } from "./run_data.ts";
 import type { BenchData } from "./speed_page.ts";
 import type { TokenData } from "./token_data.ts";
@@ -16,6 +17,8 @@ export interface ReportContent {
   readonly logs: readonly LogData[];
   /** Token dumps of any trainer. */
   readonly tokens: readonly TokenData[];
+  /** What referees found. */
+  readonly referees: readonly RefereeData[];
   /** Runs compared with each other, for example those of a sweep. */
   readonly comparisons: readonly ComparisonData[];
   readonly faults: FaultsData | undefined;
@@ -29,6 +32,7 @@ export const EMPTY_CONTENT: ReportContent = {
   runs: [],
   logs: [],
   tokens: [],
+  referees: [],
   comparisons: [],
   faults: undefined,
   matrix: undefined,

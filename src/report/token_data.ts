@@ -20,7 +20,7 @@ export interface TokenData {
 const MAX_WORD = 80;
 
 /** A token's text: control characters are spelled out but line feeds and tabs, which the page marks. */
-function shownWord(text: string): string {
+export function shownWord(text: string): string {
   const short = text.length > MAX_WORD ? `${text.slice(0, MAX_WORD)}…` : text;
   const parts = short.split(/([\n\t])/);
   return parts.map((part) => /^[\n\t]$/.test(part) ? part : escapeControls(part)).join("")

@@ -1,6 +1,13 @@
 /** Reports in a real browser: nothing is requested, charts are drawn, and every kind of reader gets the numbers. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { HOSTILE, writeFaults, writeLab, writeMatrix, writeRun } from "../report/fixture.ts";
+import {
+  HOSTILE,
+  writeFaults,
+  writeLab,
+  writeMatrix,
+  writeReferee,
+  writeRun,
+} from "../report/fixture.ts";
 import { withFolder } from "../files/with_folder.ts";
 import { accessViolations } from "./accessibility.ts";
 import { openFile, withBrowser } from "./browser.ts";
@@ -114,6 +121,7 @@ async function checkDrawn(browser: Browser, path: string): Promise<void> {
   assertEquals(pointsOf("run-0-eval-pass"), { "95 % Wilson interval": 3, eval_pass: 3 });
   assertEquals(pointsOf("fault-mask-shift-logp-gap"), { mask_shift: 24, healthy: 24 });
   assertEquals(pointsOf("lab-baselines-agent-figure-0"), { curve: 3, named: 1 });
+  assertEquals(pointsOf("referee-0-by-sequence"), { sampler: 16, "old policy": 16 });
   assertEquals(complaints, []);
   await page.close();
 }
@@ -290,8 +298,11 @@ Deno.test("agentrl report writes one file that a browser shows to every kind of 
     writeFaults(`${folder}/faults`);
     writeMatrix(`${folder}/matrix.json`);
     writeLab(`${folder}/lab`);
+    await writeReferee(`${folder}/referee.json`);
     const [small, long] = [`${folder}/small.html`, `${folder}/long.html`];
-    const inputs = ["run", "faults", "matrix.json", "lab"].map((name) => `${folder}/${name}`);
+    const inputs = ["run", "faults", "matrix.json", "lab", "referee.json"].map((name) =>
+      `${folder}/${name}`
+    );
     const made = await agentrl(["report", ...inputs, "--out", small, "--json"]);
     assertEquals([made.code, made.stderr], [0, ""]);
     const { sizeBytes } = JSON.parse(made.stdout);

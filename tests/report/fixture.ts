@@ -1,9 +1,14 @@
 /** Small made-up results on disk, in the formats that a report reads, with names that try to break out of the page. */
+import { sayFinding } from "../../src/diagnose/finding.ts";
+import { referee } from "../../src/diagnose/referee/referee.ts";
+import { type RefereeDocument, reportDocument } from "../../src/diagnose/referee/report_schema.ts";
 import { METRICS } from "../../src/rl/metric_dictionary.ts";
 import { resolveConfig } from "../../src/rl/config.ts";
 import { writeSettings } from "../../src/run/run_settings.ts";
 import { OWNER } from "../../src/core/owner.ts";
 import { encode } from "../../src/gym/vocabulary.ts";
+import { planted, plantedDump } from "../diagnose/referee/planted.ts";
+import { scorer, toyModel } from "../diagnose/referee/toy_model.ts";
 
 /** A name from a log as an attacker would choose it. */
 export const HOSTILE = `</script><img src=x onerror="document.title='hacked'">`;
@@ -141,4 +146,27 @@ export function writeLab(path: string): void {
     data: {},
   };
   Deno.writeTextFileSync(`${path}/baselines_agent.json`, JSON.stringify(record));
+}
+
+/** What a referee writes of a dump whose sampler ran at T 0.6, and whose names try to break out. */
+export async function refereeDocument(): Promise<RefereeDocument> {
+  const model = toyModel(5);
+  const sequences = plantedDump(
+    { sampler: planted.atTemperature(0.6), old: planted.noisy },
+    { model, seed: 5 },
+  ).map((sequence) => ({ ...sequence, file: HOSTILE, sample: HOSTILE }));
+  const report = await referee({ sequences, score: scorer(model) });
+  return {
+    ...reportDocument(report, { sequences, textOf: (id) => id === 7 ? HOSTILE : `word${id}` }),
+    model: { path: HOSTILE, architecture: "qwen3", adapter: null, reference: null },
+    dump: { path: HOSTILE, form: "common_dump", sequences: 40, scored: 16, tokens: 736 },
+    temperature: 1,
+    adapter: HOSTILE,
+    findings: report.findings.map((finding) => ({ ...sayFinding(finding) })),
+  };
+}
+
+/** Writes it. */
+export async function writeReferee(path: string): Promise<void> {
+  Deno.writeTextFileSync(path, JSON.stringify(await refereeDocument()));
 }

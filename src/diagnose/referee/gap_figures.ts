@@ -113,7 +113,7 @@ export function gapFigures(tokens: readonly GapToken[]): GapFigures {
     byTurn: partsBy(
       tokens,
       ["first token of a turn", "later tokens"],
-      ({ isFirst }) => isFirst ? "first token of a turn" : "later tokens",
+      ({ inTurn }) => inTurn === 0 ? "first token of a turn" : "later tokens",
     ),
     bySequence,
   };

@@ -35,8 +35,8 @@ export interface GapToken {
   readonly entropy: number;
   /** The model's logit of the token, divided by the temperature. */
   readonly logit: number;
-  /** True of the first token of a turn. */
-  readonly isFirst: boolean;
+  /** Its index in its turn: 0 of the first token. */
+  readonly inTurn: number;
   /** How much of the sequence's compared tokens stands before it, 0 to 1. */
   readonly share: number;
 }
@@ -66,9 +66,10 @@ export function gapTokens(
     const flags = comparedTokens(sequence);
     nonFinite += given.nonFinite.filter((i) => flags[i] === 1).length;
     const total = flags.reduce((sum, flag) => sum + flag, 0);
-    let before = 0;
+    let before = 0, turn = 0;
     for (let i = 1; i < flags.length; i++) {
       if (flags[i] !== 1) continue;
+      if (flags[i - 1] !== 1) turn = i;
       const share = before++ / total;
       const found = {
         side: given.values[i],
@@ -77,7 +78,7 @@ export function gapTokens(
         logit: own.logp[i - 1] + own.logSumExp[i - 1],
       };
       if (!Number.isFinite(found.side - found.own)) continue;
-      tokens.push({ ...found, sequence: b, token: i, isFirst: flags[i - 1] !== 1, share });
+      tokens.push({ ...found, sequence: b, token: i, inTurn: i - turn, share });
     }
   });
   return { tokens, nonFinite };

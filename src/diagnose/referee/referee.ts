@@ -29,6 +29,8 @@ export interface RefereeReport {
   /** One sentence. */
   readonly verdict: string;
   readonly findings: readonly Finding[];
+  /** What the model says of each sequence, in their order; empty where none was scored. */
+  readonly own_B: readonly ScoredSequence[];
 }
 
 /** What the referee is given. */
@@ -285,7 +287,9 @@ async function scoreAll(
 export async function referee(input: RefereeInput): Promise<RefereeReport> {
   const { sequences, score, scoreReference, temperature = 1, padIds = [0] } = input;
   const lacking = whatLacks(sequences);
-  if (lacking) return { sides: [], verdict: verdictOf([], [lacking]), findings: [lacking] };
+  if (lacking) {
+    return { sides: [], verdict: verdictOf([], [lacking]), findings: [lacking], own_B: [] };
+  }
   const own = await scoreAll(sequences, score, temperature);
   const sides: RefereeSide[] = [];
   for (const side of LOG_PROB_SIDES) {
@@ -305,7 +309,7 @@ export async function referee(input: RefereeInput): Promise<RefereeReport> {
       "no log-prob of a token of the policy is finite.",
       "Look at how the dump is made: its log-probs are fillers, NaN or infinite.",
     );
-    return { sides, verdict: verdictOf([], [lacks]), findings: [lacks] };
+    return { sides, verdict: verdictOf([], [lacks]), findings: [lacks], own_B: own };
   }
   const steps = [...new Set(sequences.flatMap(({ step }) => step === undefined ? [] : [step]))];
   const context = { sequences, steps };
@@ -316,5 +320,5 @@ export async function referee(input: RefereeInput): Promise<RefereeReport> {
       finding: (side) => sideFinding(side, context),
     }),
   ];
-  return { sides, verdict: verdictOf(sides, findings), findings };
+  return { sides, verdict: verdictOf(sides, findings), findings, own_B: own };
 }

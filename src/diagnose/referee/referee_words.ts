@@ -71,6 +71,37 @@ export function sideClause({ side, figures, explainedBy }: SaidSide): string {
   }
 }
 
+/** An explanation as a document holds it. */
+interface StatedCause {
+  readonly cause: GapExplanation["cause"];
+  readonly temperature?: number | undefined;
+  readonly offset?: number | undefined;
+  readonly padId?: number | undefined;
+}
+
+/** A cause in a cell of a table. */
+export function causeWords(explanation: StatedCause | null): string {
+  if (explanation === null) return "agrees";
+  switch (explanation.cause) {
+    case "temperature":
+      return `T ${say(explanation.temperature ?? NaN)}`;
+    case "shift":
+      return `shift by ${explanation.offset}`;
+    case "padding":
+      return `padding with id ${explanation.padId}`;
+    case "bf16_noise":
+      return "bf16 rounding";
+    case "f16_noise":
+      return "f16 rounding";
+    case "other_weights":
+      return "other weights";
+    case "unexplained":
+      return "nothing found";
+    default:
+      return explanation.cause satisfies never;
+  }
+}
+
 /** What there is to do about an explanation. */
 function nextFor(explanation: GapExplanation | null): string {
   switch (explanation?.cause) {

@@ -1,8 +1,14 @@
 /** What the referee hands out as a document, as a schema: docs/formats.md shows what is made from it. */
 import { z } from "zod";
+import { isRecord } from "../../core/record.ts";
 import { FINDING_CLASSES } from "../finding.ts";
 import { LOG_PROB_SIDES, type TokenSequence } from "../../tokens/token_batch.ts";
+import { gapCurves } from "./gap_curves.ts";
 import type { RefereeReport, RefereeSide } from "./referee.ts";
+import { sequencePlace, worstSequences } from "./worst_sequences.ts";
+
+/** Names the document, so that whoever reads it need not guess. */
+const FORMAT = "agentrl_referee";
 
 const NATS = z.number();
 const GAP = {
@@ -11,6 +17,7 @@ const GAP = {
   signedMeanNats: NATS.describe("mean of side − model"),
 };
 const PARTS = z.array(z.object({ part: z.string(), ...GAP }));
+const CURVE = z.array(z.object({ at: z.number(), ...GAP, max: NATS }));
 const PLACE = { file: z.string(), row: z.int(), sample: z.string().optional() };
 
 const CAUSE = z.object({
@@ -42,14 +49,55 @@ const SIDE = z.object({
   byPosition: PARTS,
   byProbability: PARTS.describe("by the model's probability of the token"),
   byTurn: PARTS,
-  bySequence: z.array(z.object({ ...PLACE, ...GAP })).describe(
-    "the largest gaps first, at most 20",
-  ),
+  curves: z.object({
+    byToken: CURVE.describe("by the token's index in its sequence"),
+    byTurnToken: CURVE.describe("by its index in its turn, 0 of the first"),
+    byLogProb: CURVE.describe("by the model's log-prob of it"),
+  }),
+  bySequence: z.array(z.object({
+    ...PLACE,
+    ...GAP,
+    sequence: z.int().describe("its index among those that were scored"),
+  })).describe("the largest gaps first, at most 200"),
   explainedBy: CAUSE.nullable().describe("null: f32 numbers of the same weights"),
+});
+
+const WORST = z.object({
+  ...PLACE,
+  length: z.int().describe("its tokens"),
+  first: z.int().describe("index of the first token that is listed"),
+  tokens: z.array(z.object({
+    id: z.int(),
+    text: z.string().optional().describe("where the folder has a tokenizer"),
+    isCompared: z.boolean().describe("whether sides are compared here"),
+    model: NATS.nullable(),
+    sides: z.partialRecord(z.enum(LOG_PROB_SIDES), NATS.nullable()).describe(
+      "log-probs by side; null where the dump has none that is finite",
+    ),
+  })),
+});
+
+const FINDING = z.looseObject({
+  id: z.string(),
+  class: z.enum(FINDING_CLASSES),
+  sentence: z.string(),
+  value: z.number().nullable().optional(),
+  bound: z.number().optional(),
+  boundFrom: z.string().optional(),
+  alternatives: z.array(z.string()).readonly().optional(),
+  next: z.string().optional(),
+  at: z.object({
+    file: z.string(),
+    row: z.int().optional(),
+    sample: z.string().optional(),
+    token: z.int().optional(),
+  }).optional(),
 });
 
 /** The document. */
 export const REFEREE_DOCUMENT = z.object({
+  format: z.literal(FORMAT),
+  version: z.literal(1),
   model: z.object({
     path: z.string(),
     architecture: z.string(),
@@ -67,26 +115,24 @@ export const REFEREE_DOCUMENT = z.object({
   adapter: z.string().describe("the WebGPU adapter"),
   sides: z.array(SIDE),
   verdict: z.string().describe("one sentence"),
-  findings: z.array(z.looseObject({
-    id: z.string(),
-    class: z.enum(FINDING_CLASSES),
-    sentence: z.string(),
-  })).describe("as those of triage"),
+  worst: z.array(WORST).describe("sequences with the largest gaps, at most 8"),
+  findings: z.array(FINDING).describe("as those of triage"),
 });
+
+/** True of a value that says it is such a document, whether or not it is a sound one. */
+export function isRefereeDocument(value: unknown): boolean {
+  return isRecord(value) && value.format === FORMAT;
+}
 
 /** The document of a referee's report. */
 export type RefereeDocument = z.infer<typeof REFEREE_DOCUMENT>;
 
 /** Sequences of a side in the document. */
-const MOST_SEQUENCES = 20;
-
-function placeIn({ file, row, sample }: TokenSequence) {
-  return { file, row, ...(sample !== undefined && { sample }) };
-}
+const MOST_SEQUENCES = 200;
 
 /** A side as the document holds it. */
-export function sideDocument(
-  { side, comparedWith, figures, nonFinite, explainedBy }: RefereeSide,
+function sideDocument(
+  { side, comparedWith, figures, nonFinite, explainedBy, tokens: all }: RefereeSide,
   sequences: readonly TokenSequence[],
 ): RefereeDocument["sides"][number] {
   const { worst, bySequence, byPosition, byProbability, byTurn } = figures;
@@ -102,7 +148,7 @@ export function sideDocument(
     max,
     nonFinite,
     worst: {
-      ...placeIn(sequences[worst.sequence]),
+      ...sequencePlace(sequences[worst.sequence]),
       token: sequences[worst.sequence].offset + worst.token,
       side: worst.side,
       model: worst.own,
@@ -110,20 +156,30 @@ export function sideDocument(
     byPosition: [...byPosition],
     byProbability: [...byProbability],
     byTurn: [...byTurn],
-    bySequence: bySequence.slice(0, MOST_SEQUENCES).map(({ sequence, ...gap }) => ({
-      ...placeIn(sequences[sequence]),
+    curves: gapCurves(all),
+    bySequence: bySequence.slice(0, MOST_SEQUENCES).map((gap) => ({
+      ...sequencePlace(sequences[gap.sequence]),
       ...gap,
     })),
     explainedBy,
   };
 }
 
-/** The sides of a report as the document holds them. */
-export function sidesDocument(
-  { sides }: RefereeReport,
-  sequences: readonly TokenSequence[],
-): RefereeDocument["sides"] {
-  return sides.map((side) => sideDocument(side, sequences));
+/** What a report says, as the document holds it. */
+export function reportDocument(
+  report: RefereeReport,
+  { sequences, textOf }: {
+    readonly sequences: readonly TokenSequence[];
+    readonly textOf?: ((id: number) => string | undefined) | undefined;
+  },
+): Pick<RefereeDocument, "format" | "version" | "sides" | "verdict" | "worst"> {
+  return {
+    format: FORMAT,
+    version: 1,
+    verdict: report.verdict,
+    sides: report.sides.map((side) => sideDocument(side, sequences)),
+    worst: worstSequences(report, { textOf }),
+  };
 }
 
 /** The schema in JSON Schema's words. */

@@ -1,8 +1,10 @@
 /** Recognises what lies at each path of a report: runs of ours and of others, the catalogue, experiments, the matrix, timings. */
 import { UserError } from "../../core/errors.ts";
+import { requireSchema } from "../../core/schema.ts";
 import { matrixSchema } from "../../diagnose/check_schema.ts";
 import { inWords } from "../../core/mention.ts";
 import { type FindingWords, PLAIN_WORDS, sayFinding } from "../../diagnose/finding.ts";
+import { isRefereeDocument, REFEREE_DOCUMENT } from "../../diagnose/referee/report_schema.ts";
 import { isOwnRun, MAX_JUDGED_BYTES } from "../../files/own_run.ts";
 import { contentOf, type PathContent } from "../../files/token_source.ts";
 import { exists, infoOf, isFolder, namesIn } from "../../files/paths.ts";
@@ -97,6 +99,11 @@ function addDocument(content: ReportContent, path: string): ReportContent | unde
       faults: content.faults ?? faults,
     };
   }
+  if (isRefereeDocument(value)) {
+    const document = requireSchema(value, REFEREE_DOCUMENT, { source: path });
+    const name = path.split("/").at(-1) ?? path;
+    return { ...content, referees: [...content.referees, { name, document }] };
+  }
   const matrix = matrixSchema.safeParse(value);
   if (matrix.success) return { ...content, matrix: matrix.data };
   const bench = benchSchema.safeParse(value);
@@ -144,7 +151,7 @@ async function add(
   }
   throw new UserError(
     `Cannot report ${path}: it holds nothing that a report shows: folders of runs, of the ` +
-      "catalogue or of experiments, or the JSON of the matrix of checks or of timings",
+      "catalogue or of experiments, or the JSON of the matrix of checks, of timings or of a referee",
   );
 }
 

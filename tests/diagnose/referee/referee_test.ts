@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { speakAgainst } from "../../../src/diagnose/finding.ts";
 import { LargestGaps, ownGap } from "../../../src/diagnose/referee/largest_gaps.ts";
 import { referee } from "../../../src/diagnose/referee/referee.ts";
-import { REFEREE_DOCUMENT, sidesDocument } from "../../../src/diagnose/referee/report_schema.ts";
+import { REFEREE_DOCUMENT, reportDocument } from "../../../src/diagnose/referee/report_schema.ts";
 import type { TokenSequence, TokenValues } from "../../../src/tokens/token_batch.ts";
 import { judgePlanted, PLANTED, planted, plantedDump } from "./planted.ts";
 import { perturbed, scorer, toyModel } from "./toy_model.ts";
@@ -35,7 +35,7 @@ Deno.test("referee() gives a side's figures by position, probability, turn and s
   values[11]! -= 0.5;
   values[6]! += 0.25;
   const report = await referee({ sequences, score });
-  const [sampler, old] = sidesDocument(report, sequences);
+  const { sides: [sampler, old], worst: listed } = reportDocument(report, { sequences });
   assertEquals(sampler!.explainedBy, null);
   const { tokens, meanNats, signedMeanNats, max, worst, bySequence, byTurn, byPosition } = old!;
   const close = (a: number, b: number) => assert(Math.abs(a - b) < 1e-6, `${a} ${b}`);
@@ -50,7 +50,21 @@ Deno.test("referee() gives a side's figures by position, probability, turn and s
   assertEquals(old!.byProbability.reduce((sum, part) => sum + part.tokens, 0), 240);
   // Few tokens that carry the whole gap are no rounding.
   assertEquals(old!.explainedBy?.cause, "unexplained");
-  REFEREE_DOCUMENT.shape.sides.parse(sidesDocument(report, sequences));
+  const [{ byToken, byTurnToken, byLogProb }] = [old!.curves];
+  for (const curve of [byToken, byTurnToken, byLogProb]) {
+    assertEquals(curve.reduce((sum, point) => sum + point.tokens, 0), 240);
+    close(curve.reduce((sum, point) => sum + point.tokens * point.meanNats, 0) / 240, 0.75 / 240);
+  }
+  close(byTurnToken[0]!.max, 0.25);
+  assertEquals([byToken[0]!.at, byTurnToken[0]!.at], [6, 0]);
+  // Tokens around the worst one of each sequence, the sequence with the largest gap first.
+  const shown = listed.find(({ row }) => row === 3)!;
+  assertEquals([shown.length, shown.first, shown.tokens.length], [46, 0, 32]);
+  assertEquals(shown.tokens[0]!.model, null);
+  const { model, sides, isCompared } = shown.tokens[11]!;
+  assert(isCompared && !shown.tokens[5]!.isCompared);
+  close(sides.old! - model!, -0.5);
+  REFEREE_DOCUMENT.pick({ sides: true, worst: true }).parse(reportDocument(report, { sequences }));
 });
 
 Deno.test("referee() says what a dump lacks", async () => {
