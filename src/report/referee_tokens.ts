@@ -77,6 +77,6 @@ function sequenceTable(one: Worst, { isOpen, ofModel }: {
 export function worstPart({ worst, sides }: RefereeDocument): Html {
   const ofModel = sides.filter(({ comparedWith }) => comparedWith === "model")
     .map(({ side }) => side);
-  return html`<p>Log-probs in nats, around the largest gap of each sequence. Where no gap is given the sides are not compared: it is no token of the policy.</p>
+  return html`<p>Log-probs in nats, around the largest gap of each sequence. Where no gap is given the sides are not compared, since the policy did not write it.</p>
 ${worst.map((one, n) => sequenceTable(one, { isOpen: n < OPEN, ofModel }))}`;
 }
