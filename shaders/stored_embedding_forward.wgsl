@@ -23,7 +23,6 @@ fn stored_embedding_forward(@builtin(global_invocation_id) id: vec3u) {
   let entry = token_N4[n].x;
   if (entry < params.first_entry || entry >= params.first_entry + params.entry_count) { return; }
   let row = params.texel0 + (entry - params.first_entry) * row_texels(params.width8);
-  let values = weight_pair(row, k);
-  x_ND[2u * i] = values[0];
-  x_ND[2u * i + 1u] = values[1];
+  x_ND[2u * i] = weight_vec4(row, 2u * k);
+  x_ND[2u * i + 1u] = weight_vec4(row, 2u * k + 1u);
 }

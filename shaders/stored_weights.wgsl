@@ -33,14 +33,9 @@ fn row_texels(width8: u32) -> u32 {
   return select(width8, 2u * width8, STORAGE == STORED_F32);
 }
 
-// Values 8k..8k+7 of the row that starts at a texel.
-fn weight_pair(row: u32, k: u32) -> mat2x4f {
-  if (STORAGE == STORED_F32) {
-    return mat2x4f(
-      bitcast<vec4f>(load_texel(operand_flat(row + 2u * k))),
-      bitcast<vec4f>(load_texel(operand_flat(row + 2u * k + 1u))),
-    );
-  }
-  let texel = load_texel(operand_flat(row + k));
-  return mat2x4f(widen(texel.xy), widen(texel.zw));
+// Values 4k..4k+3 of the row that starts at a texel.
+fn weight_vec4(row: u32, k: u32) -> vec4f {
+  if (STORAGE == STORED_F32) { return bitcast<vec4f>(load_texel(operand_flat(row + k))); }
+  let texel = load_texel(operand_flat(row + k / 2u));
+  return widen(select(texel.xy, texel.zw, vec2<bool>(k % 2u == 1u)));
 }

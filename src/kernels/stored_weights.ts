@@ -64,7 +64,7 @@ export function rowTexels(width: number, storage: WeightStorage): number {
 
 /** Iterations of a product with a stored matrix: its columns, then the inner dimension. */
 function productIterations(width8: number): number {
-  return loop(16) + loop(width8);
+  return loop(16) + loop(2 * width8);
 }
 
 export const STORED_LINEAR_FORWARD: KernelSpec = {
