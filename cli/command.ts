@@ -1,6 +1,8 @@
 /** What a command is: a summary, flags as data, and a function that returns plain data and its text. */
 import type { Style } from "./style.ts";
+import type { Commands } from "../src/gpu/commands.ts";
 import type { COMMON_FLAGS, Flags, FlagValues } from "./flags.ts";
+import type { GpuFlags } from "./gpu_layout.ts";
 
 /** Words of a result that stand out on a terminal with colours: what is violated or fails. */
 export interface Emphasis {
@@ -26,6 +28,12 @@ export interface Outcome {
   readonly exitCode?: 0 | 1 | 3 | 129 | 130 | 143;
 }
 
+/** What a command takes from the machine. Commands that run one after the other in a process may share a device. */
+export interface Machine {
+  /** Opens the device that the flags ask for. */
+  readonly openCommands: (flags: GpuFlags) => Promise<Commands>;
+}
+
 /** One command of `agentrl`, in the file `cli/commands/NAME.ts`. */
 export interface Command<F extends Flags = Flags> {
   /** The command's own flags; `--json`, `--seed` and `--help` are added where they are not declared here. */
@@ -34,10 +42,11 @@ export interface Command<F extends Flags = Flags> {
   readonly positionals?: readonly string[];
   /** What the positional arguments are chosen from, for the completion of shells; left out where they are paths. */
   readonly choices?: readonly string[];
-  /** Does the work. */
+  /** Does the work; on the machine of its own process where no other is given. */
   run(
     flags: FlagValues<F & Omit<typeof COMMON_FLAGS, keyof F>>,
     positionals: readonly string[],
+    machine?: Machine,
   ): Promise<Outcome>;
 }
 

@@ -5,6 +5,7 @@ import { type Gpu, OPENGL_NOTICE } from "../src/gpu/device.ts";
 import { requireTrustedGpu } from "../src/gpu/self_test.ts";
 import { remark } from "../src/files/terminal.ts";
 import { type CachedTuning, readTuning, writeTuning } from "../src/tuning/tuning_cache.ts";
+import type { Machine } from "./command.ts";
 import { type GpuFlags, openLayout, tuningPath } from "./gpu_layout.ts";
 
 /** Rounds of the measurement that a first command makes by itself: the layouts differ by more than rounds do. */
@@ -63,6 +64,9 @@ export async function openCommands(flags: GpuFlags): Promise<Commands> {
   await requireTrustedGpu(gpu);
   return new Commands(cached.tuning ? gpu : await withFastestLayout(gpu, flags));
 }
+
+/** The machine of a process: each command opens a device of its own. */
+export const THIS_MACHINE: Machine = { openCommands };
 
 /** The adapter as tables name it. */
 export function adapterName({ adapter }: Gpu): string {

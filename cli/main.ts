@@ -5,6 +5,7 @@ import { suggestName } from "../src/core/nearest.ts";
 import { escapeControls, escapeLines, oneSentence } from "../src/core/sentence.ts";
 import { asUserError } from "../src/files/file_error.ts";
 import { remark, writeText } from "../src/files/terminal.ts";
+import type { Machine } from "./command.ts";
 import { COMMON_FLAGS, parseFlags } from "./flags.ts";
 import { asCalled, splitArguments } from "./called_as.ts";
 import { allNames, flagsOf, helpAsCalled, helpOf, overview } from "./help.ts";
@@ -56,8 +57,17 @@ function jsonLine(document: unknown): string {
   return escapeControls(JSON.stringify(document));
 }
 
+/** How a start was made. */
+interface Start {
+  readonly calledAs: string;
+  readonly machine: Machine | undefined;
+}
+
 /** Runs one command. @returns The exit code. */
-async function runCommand(args: readonly string[], calledAs: string): Promise<number> {
+async function runCommand(
+  args: readonly string[],
+  { calledAs, machine }: Start,
+): Promise<number> {
   const [name = "", ...rest] = args;
   const entry = COMMANDS[name];
   if (entry === undefined) throw new UserError("the command is not registered");
@@ -68,6 +78,7 @@ async function runCommand(args: readonly string[], calledAs: string): Promise<nu
   const { document, text, isStyled, emphasis = [], exitCode = 0 } = await command.run(
     flags,
     positionals,
+    machine,
   );
   return flags.json === true
     ? print(jsonLine(document), { calledAs: PROGRAM, exitCode })
@@ -85,14 +96,15 @@ function unknownCommand(name: string): UserError {
 }
 
 /** `agentrl help`: the overview, or what one command does. */
-async function explain(args: readonly string[], calledAs: string): Promise<number> {
+async function explain(args: readonly string[], start: Start): Promise<number> {
+  const { calledAs } = start;
   const { flags, positionals } = parseFlags(args, { help: COMMON_FLAGS.help });
   checkPositionals(positionals, ["[COMMAND]"]);
   const name = flags.help ? "help" : positionals[0];
   if (name === undefined) return printHelp(overview(), calledAs);
   if (Object.hasOwn(LAUNCHER_COMMANDS, name)) return printLauncherHelp(name, calledAs);
   if (!Object.hasOwn(COMMANDS, name)) throw unknownCommand(name);
-  return await runCommand([name, "--help"], calledAs);
+  return await runCommand([name, "--help"], start);
 }
 
 function printLauncherHelp(name: string, calledAs: string): number {
@@ -155,17 +167,18 @@ function reportError(where: string, { error, calledAs }: { error: unknown; calle
 }
 
 /** Runs what the arguments say, errors and all. */
-async function runArguments(args: readonly string[], calledAs: string): Promise<number> {
+async function runArguments(args: readonly string[], start: Start): Promise<number> {
+  const { calledAs } = start;
   const [name, ...rest] = args;
   if (name === undefined) {
     remark(`${helpAsCalled(overview(), calledAs)}\n`);
     return 2;
   }
   if (name === "--help" || name === "-h") return printHelp(overview(), calledAs);
-  if (name === "help") return await explain(rest, calledAs);
+  if (name === "help") return await explain(rest, start);
   if (name === "--version") return print(`agentrl ${denoConfig.version}`, { calledAs });
   if (name === "completion") return await printCompletion(rest, calledAs);
-  if (Object.hasOwn(COMMANDS, name)) return await runCommand(args, calledAs);
+  if (Object.hasOwn(COMMANDS, name)) return await runCommand(args, start);
   if (!Object.hasOwn(LAUNCHER_COMMANDS, name)) throw unknownCommand(name);
   if (["--help", "-h"].includes(rest[0] ?? "")) return printLauncherHelp(name, calledAs);
   throw new UserError(`${name} is a command of the launcher: start cli/agentrl ${name}`);
@@ -175,13 +188,14 @@ async function runArguments(args: readonly string[], calledAs: string): Promise<
  * Runs the command line.
  *
  * @param args The arguments after `agentrl`; the launcher puts `--called-as=NAME` before them, the name in hints.
+ * @param machine What commands get in place of the machine of their process.
  * @returns The exit code: 0; 1 where the result is bad, 2 where the input is, 3 where a run has something violated, 4 where the machine fails (a full disk); 129, 130 or
  *   143 where a signal ended the work.
  */
-export async function main(args: readonly string[]): Promise<number> {
+export async function main(args: readonly string[], machine?: Machine): Promise<number> {
   const { calledAs, args: rest } = splitArguments(args);
   try {
-    return await runArguments(rest, calledAs);
+    return await runArguments(rest, { calledAs, machine });
   } catch (error) {
     const [name = ""] = rest;
     const where = Object.hasOwn(COMMANDS, name) ? `agentrl ${name}` : "agentrl";

@@ -14,7 +14,7 @@ import { packScores, scoreTensors } from "../src/run/score_file.ts";
 import { readTextBatch, type TextBatch } from "../src/run/text_batch.ts";
 import type { Gpu } from "../src/gpu/device.ts";
 import type { ReadFile } from "./verified.ts";
-import { openCommands } from "./gpu.ts";
+import type { Machine } from "./command.ts";
 import type { GpuFlags } from "./gpu_layout.ts";
 import { leastLikely, leastLikelyTable } from "./text_scores.ts";
 
@@ -82,14 +82,14 @@ function describeWeights(
  *
  * @throws {UserError} When folder, adapter or batch cannot be used, or the model does not fit.
  */
-export async function scoreModel(flags: ModelFlags): Promise<ScoredBatch> {
+export async function scoreModel(flags: ModelFlags, machine: Machine): Promise<ScoredBatch> {
   const { model, adapter, out, temperature } = flags;
   const inputs = [model, flags.batch, flags.text, adapter].filter((path) => path !== undefined);
   requireOutput(out, { inputs });
   const files = openDecoderFiles(model, { adapter });
   const input = await readInput(flags, files.config.vocabSize);
   const { batch } = input;
-  const commands = await openCommands(flags);
+  const commands = await machine.openCommands(flags);
   const { gpu } = commands;
   const { weights, isRounded } = await loadDecoder(commands, files, {
     storage: flags.weights,

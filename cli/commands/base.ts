@@ -20,7 +20,7 @@ import { writeCheckpoint } from "../../src/run/checkpoint.ts";
 import { stderrProgress } from "../../src/files/progress.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { adapterName, openCommands } from "../gpu.ts";
+import { adapterName, THIS_MACHINE } from "../gpu.ts";
 import { environmentKind, makeEnvironmentBase } from "../environment_base.ts";
 import { ENVIRONMENT_FLAGS, openEnvironment } from "../environment_flag.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
@@ -80,14 +80,18 @@ export const command = defineCommand({
     ...ENVIRONMENT_FLAGS,
     ...GPU_FLAGS,
   },
-  async run({ kind, out, mix: mixTexts, seed, requireGpu, ...flags }) {
+  async run(
+    { kind, out, mix: mixTexts, seed, requireGpu, ...flags },
+    _positionals,
+    machine = THIS_MACHINE,
+  ) {
     const mix = mixTexts.map(parseMix);
     await using given = await openEnvironment(flags);
     if (given !== undefined) {
       const own = environmentKind(kind, given.definition);
       if (mix.length > 0) throw new UserError("--mix is of the gym: leave it out with --env");
       requireOutput(out);
-      const commands = await openCommands({ requireGpu });
+      const commands = await machine.openCommands({ requireGpu });
       return await makeEnvironmentBase(commands, given.definition, { kind: own, out, seed });
     }
     if (kind === undefined || kind === "cloned") {
@@ -98,7 +102,7 @@ export const command = defineCommand({
     }
     requireOutput(out);
     const { preset } = BASE_AGENTS[kind];
-    const commands = await openCommands({ requireGpu });
+    const commands = await machine.openCommands({ requireGpu });
     const gym = compileGym(openGym(), preset);
     const weights_W = await makeAgent(commands, {
       kind,

@@ -11,7 +11,7 @@ import { benchStep } from "../bench/step.ts";
 import { benchTrain } from "../bench/train.ts";
 import { defineCommand, type Outcome } from "../command.ts";
 import type { Flags } from "../flags.ts";
-import { openCommands } from "../gpu.ts";
+import { THIS_MACHINE } from "../gpu.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
 
 /** What can be measured, by name: a file each in cli/bench. */
@@ -48,11 +48,11 @@ export const command = defineCommand({
   flags: BENCH_FLAGS,
   positionals: [Object.keys(SUITES).join("|")],
   choices: Object.keys(SUITES),
-  async run(flags, [name = ""]) {
+  async run(flags, [name = ""], machine = THIS_MACHINE) {
     const suite = Object.entries(SUITES).find(([known]) => known === name)?.[1];
     if (suite === undefined) {
       throw new UserError(`unknown benchmark "${name}": ${suggestName(name, Object.keys(SUITES))}`);
     }
-    return await suite(await openCommands(flags), flags);
+    return await suite(await machine.openCommands(flags), flags);
   },
 });

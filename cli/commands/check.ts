@@ -30,7 +30,7 @@ import { CONFIG_FLAGS } from "../config_flags.ts";
 import { defineCommand, type Outcome } from "../command.ts";
 import { ENVIRONMENT_FLAGS, openEnvironment } from "../environment_flag.ts";
 import { formatTable } from "../flags.ts";
-import { openCommands } from "../gpu.ts";
+import { THIS_MACHINE } from "../gpu.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
 import { formatColumns } from "../table.ts";
 
@@ -169,7 +169,7 @@ export const command = defineCommand({
     ...ENVIRONMENT_FLAGS,
     ...GPU_FLAGS,
   },
-  async run(flags) {
+  async run(flags, _positionals, machine = THIS_MACHINE) {
     const { checkpoint: named, bug, matrix, tokens, algo, set: sets, seed, requireGpu } = flags;
     if (tokens !== undefined) {
       if (named !== undefined || bug !== undefined || matrix) {
@@ -200,7 +200,7 @@ export const command = defineCommand({
     configOf(bug); // Refuses bad values before anything is computed.
     const all = FAULT_NAMES.filter((fault) => source === undefined || isOfAnyEnvironment(fault));
     const faults = matrix ? [undefined, ...all] : [bug];
-    const commands = await openCommands({ requireGpu });
+    const commands = await machine.openCommands({ requireGpu });
     const agent = environment === undefined
       ? await agentOf(checkpoint, { commands, gym: compileGym(openGym(), "rl") })
       : await environmentAgentOf(checkpoint, { commands, environment, seed });

@@ -16,11 +16,11 @@ import { formatTranscript } from "../../src/rollout/transcript.ts";
 import { findCheckpoint, type NamedCheckpoint, readAgent } from "../../src/run/agent_file.ts";
 import { terminalColumns } from "../../src/files/terminal.ts";
 import { requireSameEnvironment } from "../../src/run/environment_record.ts";
-import { defineCommand, type Outcome } from "../command.ts";
+import { defineCommand, type Machine, type Outcome } from "../command.ts";
 import { describeEnvironmentEval } from "../environment_eval.ts";
 import { ENVIRONMENT_FLAGS, type GivenEnvironment, openEnvironment } from "../environment_flag.ts";
 import { formatTable } from "../flags.ts";
-import { adapterName, openCommands } from "../gpu.ts";
+import { adapterName, THIS_MACHINE } from "../gpu.ts";
 import { GPU_FLAGS, type GpuFlags } from "../gpu_layout.ts";
 import { unverifiedRows } from "../verified.ts";
 import { formatRate, STATS_HEADER, statsRow } from "../stats_table.ts";
@@ -46,13 +46,14 @@ function requireFinite(logpGapMax: number, checkpoint: string): void {
 /** Evaluates an agent in an environment, which must be that of its run. */
 async function evaluateInEnvironment(
   { path: checkpoint, preset, environment }: NamedCheckpoint,
-  { given, flags, played }: {
+  { given, flags, played, machine }: {
     readonly given: GivenEnvironment | undefined;
     readonly flags: GpuFlags & { readonly preset?: string | undefined };
     readonly played: Omit<EvaluationRequest, "source"> & {
       readonly temperature: number;
       readonly transcripts: number;
     };
+    readonly machine: Machine;
   },
 ): Promise<Outcome> {
   const source = given && await environmentSource(given.definition);
@@ -68,7 +69,7 @@ async function evaluateInEnvironment(
     throw new UserError(`--preset is the gym's: leave it out in the environment ${source.name}`);
   }
   const { config, weights_W, isVerified } = readAgent(checkpoint, source);
-  const commands = await openCommands(flags);
+  const commands = await machine.openCommands(flags);
   const parameters = createParameters(commands, config, weights_W);
   const evaluation = await evaluateAgent(commands, parameters, { ...played, source });
   requireFinite(evaluation.logpGapMax, checkpoint);
@@ -119,12 +120,16 @@ export const command = defineCommand({
     ...ENVIRONMENT_FLAGS,
     ...GPU_FLAGS,
   },
-  async run({ checkpoint: named, split, episodes, seed, temperature, transcripts, ...flags }) {
+  async run(
+    { checkpoint: named, split, episodes, seed, temperature, transcripts, ...flags },
+    _positionals,
+    machine = THIS_MACHINE,
+  ) {
     const found = findCheckpoint(named);
     await using given = await openEnvironment(flags);
     if (given !== undefined || found.environment !== undefined) {
       const played = { split, episodes, seed, temperature, transcripts };
-      return await evaluateInEnvironment(found, { given, flags, played });
+      return await evaluateInEnvironment(found, { given, flags, played, machine });
     }
     const { path: checkpoint, preset: own } = found;
     const preset = flags.preset ?? own;
@@ -134,7 +139,7 @@ export const command = defineCommand({
       );
     }
     const { config, weights_W, isVerified } = readAgent(checkpoint);
-    const commands = await openCommands(flags);
+    const commands = await machine.openCommands(flags);
     const source = bugFixGoal(compileGym(openGym(), preset));
     const parameters = createParameters(commands, config, weights_W);
     const request = { source, split, episodes, seed, temperature };

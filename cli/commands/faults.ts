@@ -31,7 +31,7 @@ import { runTraining } from "../../src/run/training_run.ts";
 import { agentOf } from "../agent.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { adapterName, openCommands } from "../gpu.ts";
+import { adapterName, THIS_MACHINE } from "../gpu.ts";
 import { thisStart } from "../this_start.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
 import { formatColumns } from "../table.ts";
@@ -177,11 +177,11 @@ export const command = defineCommand({
   },
   positionals: ["[RUN…]"],
   choices: CATALOGUE_NAMES,
-  async run({ out: folder, checkpoint: named, seed, requireGpu }, given) {
+  async run({ out: folder, checkpoint: named, seed, requireGpu }, given, machine = THIS_MACHINE) {
     const names = chosenNames(given);
     const checkpoint = named === undefined ? undefined : findCheckpoint(named).path;
     const out = folder ?? `runs/faults-seed${seed}`;
-    const commands = await openCommands({ requireGpu });
+    const commands = await machine.openCommands({ requireGpu });
     const base = await baseFile(commands, { out, checkpoint });
     const total = names.reduce((sum, name) => sum + CATALOGUE[name].steps, 0);
     using progress = stderrProgress({ label: "faults", total, alreadyDone: 0 });

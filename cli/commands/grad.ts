@@ -17,7 +17,7 @@ import { requireOutput } from "../../src/files/output.ts";
 import { writeTensorFile } from "../../src/files/tensor_file.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { adapterName, formatNumber, openCommands } from "../gpu.ts";
+import { adapterName, formatNumber, THIS_MACHINE } from "../gpu.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
 import { unverifiedRows } from "../verified.ts";
 
@@ -92,7 +92,7 @@ export const command = defineCommand({
     },
     ...GPU_FLAGS,
   },
-  async run(flags) {
+  async run(flags, _positionals, machine = THIS_MACHINE) {
     refuseIdleFlags(flags);
     const { path: checkpoint } = findCheckpoint(flags.checkpoint);
     requireOutput(flags.out, { inputs: [checkpoint, flags.batch] });
@@ -103,7 +103,7 @@ export const command = defineCommand({
     const batch = packBatchFile(grids, config);
     const task = namedLossTask(batch, { loss, grids, normConst: flags.normConst });
 
-    const commands = await openCommands(flags);
+    const commands = await machine.openCommands(flags);
     const parameters = createParameters(commands, config, weights_W);
     const maxPositions = largest(batch.length_B);
     const capacity = Math.max(maxPositions, Math.min(batch.rowCount, CAPACITY));

@@ -12,7 +12,7 @@ import { formatDuration, stderrProgress } from "../../src/files/progress.ts";
 import { terminalColumns } from "../../src/files/terminal.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { adapterName, openCommands } from "../gpu.ts";
+import { adapterName, THIS_MACHINE } from "../gpu.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
 import { formatColumns } from "../table.ts";
 import { mentionWords } from "../words.ts";
@@ -108,7 +108,7 @@ export const command = defineCommand({
   },
   positionals: ["[EXPERIMENT…]"],
   choices: EXPERIMENTS.map(({ name }) => name),
-  async run(flags, names) {
+  async run(flags, names, machine = THIS_MACHINE) {
     const { quick, variant, out, fresh, seed } = flags;
     const experiments = selectExperiments(EXPERIMENTS, names, variant);
     if (flags.list) {
@@ -122,7 +122,7 @@ export const command = defineCommand({
     const report = `${out}/report.html`;
     // Before the work, not after minutes of it.
     requireReportPlace(report);
-    const commands = await openCommands(flags);
+    const commands = await machine.openCommands(flags);
     const adapter = adapterName(commands.gpu);
     using progress = stderrProgress({ label: "lab %", total: 100, alreadyDone: 0 });
     const records = await runLab({

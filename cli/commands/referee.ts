@@ -15,7 +15,7 @@ import { readTokens } from "../../src/files/token_source.ts";
 import { loadRefereeModel, padIdsOf, requireIdsOf } from "../../src/run/referee_model.ts";
 import type { TokenSequence } from "../../src/tokens/token_batch.ts";
 import { defineCommand } from "../command.ts";
-import { adapterName, openCommands } from "../gpu.ts";
+import { adapterName, THIS_MACHINE } from "../gpu.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
 import { COMMAND_WORDS } from "../next_command.ts";
 import { withReadProgress } from "../read_log.ts";
@@ -113,7 +113,7 @@ export const command = defineCommand({
     strict: { kind: "boolean", help: "exit with code 3 for a suspect as well" },
     ...GPU_FLAGS,
   },
-  async run(flags) {
+  async run(flags, _positionals, machine = THIS_MACHINE) {
     const { model: path, adapter, reference, tokens, temperature, out, weights: storage } = flags;
     const inputs = [path, tokens, adapter, reference].filter((input) => input !== undefined);
     if (out !== undefined) requireOutput(out, { inputs });
@@ -122,7 +122,7 @@ export const command = defineCommand({
     const { scored: sequences, ...dump } = await readSequences(tokens, flags);
     requireIdsOf(files, sequences);
     if (referenceFiles) requireIdsOf(referenceFiles, sequences);
-    const commands = await openCommands(flags);
+    const commands = await machine.openCommands(flags);
     using model = await loadRefereeModel(commands, files, {
       storage,
       onWork: scoringProgress("score"),

@@ -6,7 +6,7 @@ import { type ReplayedStep, replayRun } from "../../src/run/replay_run.ts";
 import { environmentSource } from "../../src/rollout/environment_source.ts";
 import { defineCommand } from "../command.ts";
 import { ENVIRONMENT_FLAGS, openEnvironment } from "../environment_flag.ts";
-import { adapterName, openCommands } from "../gpu.ts";
+import { adapterName, THIS_MACHINE } from "../gpu.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
 import { formatColumns } from "../table.ts";
 
@@ -85,9 +85,9 @@ export const command = defineCommand({
     ...ENVIRONMENT_FLAGS,
     ...GPU_FLAGS,
   },
-  async run({ step, replace, requireGpu, ...flags }, [path = ""]) {
+  async run({ step, replace, requireGpu, ...flags }, [path = ""], machine = THIS_MACHINE) {
     const replacement = replace === undefined ? undefined : parseReplacement(replace);
-    const commands = await openCommands({ requireGpu });
+    const commands = await machine.openCommands({ requireGpu });
     await using given = await openEnvironment(flags);
     const source = given && await environmentSource(given.definition);
     const replayed = await replayRun(commands, { path, step, replacement, source });

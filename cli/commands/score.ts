@@ -9,9 +9,9 @@ import { readCheckpoint } from "../../src/run/checkpoint.ts";
 import { scoreTensors } from "../../src/run/score_file.ts";
 import { requireOutput } from "../../src/files/output.ts";
 import { writeTensorFile } from "../../src/files/tensor_file.ts";
-import { defineCommand } from "../command.ts";
+import { defineCommand, type Machine } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { adapterName, formatNumber, openCommands } from "../gpu.ts";
+import { adapterName, formatNumber, THIS_MACHINE } from "../gpu.ts";
 import { GPU_FLAGS, type GpuFlags } from "../gpu_layout.ts";
 import { requireOneModel, type ScoredBatch, scoreModel } from "../score_model.ts";
 import { unverifiedRows } from "../verified.ts";
@@ -36,12 +36,13 @@ async function scoreCheckpoint(
     readonly temperature: number;
     readonly logits: boolean;
   },
+  machine: Machine,
 ): Promise<ScoredBatch> {
   const { path: checkpoint } = findCheckpoint(flags.checkpoint);
   requireOutput(flags.out, { inputs: [checkpoint, flags.batch] });
   const { config, weights_W, isVerified } = readCheckpoint(checkpoint);
   const batch = readBatchFile(flags.batch, config);
-  const commands = await openCommands(flags);
+  const commands = await machine.openCommands(flags);
   const scores = await scoreEpisodes(commands, createParameters(commands, config, weights_W), {
     ids_B: batch.ids_B,
     temperature: flags.temperature,
@@ -87,12 +88,15 @@ export const command = defineCommand({
     logits: { kind: "boolean", help: "write logits [B, T, V] too, as they are at temperature 1" },
     ...GPU_FLAGS,
   },
-  async run(flags) {
+  async run(flags, _positionals, machine = THIS_MACHINE) {
     const { checkpoint, model, out, temperature } = flags;
     requireOneModel(flags);
     const { batch, tensors, adapter, files, fields, rows, lines = [] } = model === undefined
-      ? await scoreCheckpoint({ ...flags, checkpoint: checkpoint ?? "", batch: flags.batch ?? "" })
-      : await scoreModel({ ...flags, model });
+      ? await scoreCheckpoint(
+        { ...flags, checkpoint: checkpoint ?? "", batch: flags.batch ?? "" },
+        machine,
+      )
+      : await scoreModel({ ...flags, model }, machine);
     writeTensorFile(out, { tensors, metadata: { temperature: String(temperature) } });
 
     const document = {

@@ -28,7 +28,7 @@ import { defineCommand, type Outcome } from "../command.ts";
 import { CONFIG_FLAGS } from "../config_flags.ts";
 import { formatTable } from "../flags.ts";
 import { lookCommands, resumeCommand } from "../next_command.ts";
-import { adapterName, openCommands } from "../gpu.ts";
+import { adapterName, THIS_MACHINE } from "../gpu.ts";
 import { thisStart } from "../this_start.ts";
 import { ENVIRONMENT_FLAGS, type GivenEnvironment, openEnvironment } from "../environment_flag.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
@@ -256,6 +256,8 @@ export const command = defineCommand({
       log,
       ...flags
     },
+    _positionals,
+    machine = THIS_MACHINE,
   ) {
     const found = named === undefined || isBaseKind(named) ? undefined : findCheckpoint(named);
     const base = found?.path ?? named;
@@ -283,7 +285,7 @@ export const command = defineCommand({
       given: environment?.source,
       attempt: `Cannot train in ${path}`,
     });
-    const commands = await openCommands(flags);
+    const commands = await machine.openCommands(flags);
     const adapter = adapterName(commands.gpu);
     if (stored.adapter !== null && stored.adapter !== adapter) {
       remark(

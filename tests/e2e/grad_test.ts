@@ -1,4 +1,4 @@
-/** Tests of `agentrl grad` as a child process: PyTorch's losses, gradients and Adam steps, and one sentence for bad input. */
+/** Tests of `agentrl grad`, once as a child process: PyTorch's losses, gradients and Adam steps, and one sentence for bad input. */
 import { assert, assertEquals } from "@std/assert";
 import {
   parseSafetensors,
@@ -11,6 +11,7 @@ import { LOSS_NAMES } from "../../src/rl/named_losses.ts";
 import { readGolden, readGoldenScalars } from "../reference/golden.ts";
 import { withFolder } from "../files/with_folder.ts";
 import { agentrl, assertRefused, golden, namesIn } from "./command_line.ts";
+import { agentrlHere, commandTest } from "./in_process.ts";
 import { changedCopy, setEntry, write } from "./damaged_files.ts";
 
 /** For f32 on a GPU. */
@@ -27,11 +28,13 @@ interface Files {
   readonly out: string;
 }
 
-function grad(files: Files, loss: string, ...flags: string[]) {
+function gradArguments(files: Files, loss: string, ...flags: string[]): string[] {
   const { checkpoint = golden("model.safetensors"), batch = golden("batch.safetensors") } = files;
   const paths = ["--checkpoint", checkpoint, "--batch", batch, "--out", files.out];
-  return agentrl(["grad", ...paths, "--loss", loss, ...flags]);
+  return ["grad", ...paths, "--loss", loss, ...flags];
 }
+
+const grad = (...args: Parameters<typeof gradArguments>) => agentrlHere(gradArguments(...args));
 
 /** All parameters one after another, in the order of the golden model. */
 function flat(arrays: (name: string) => ArrayLike<number> | undefined): Float64Array {
@@ -68,43 +71,51 @@ function assertNear(found: number, expected: number, tolerance: number): void {
 }
 
 for (const loss of LOSS_NAMES) {
-  Deno.test(`agentrl grad gives PyTorch's ${loss} and its gradient`, () =>
-    withFolder(async (folder) => {
-      const constant = loss === "reinforce_constant" ? ["--norm-const", "1152"] : [];
-      const { code, stdout, stderr } = await grad(
-        { out: `${folder}/out` },
-        loss,
-        "--json",
-        ...constant,
-      );
-      assertEquals([code, stderr], [0, ""]);
-      const expected = SCALARS[loss] as { readonly loss: number; readonly grad_norm: number };
-      const document = JSON.parse(stdout);
-      assertEquals(Object.keys(document), ["loss", "gradNorm"]);
-      assertNear(document.loss, expected.loss, LOSS_TOLERANCE);
-      assertNear(document.gradNorm, expected.grad_norm, GRADIENT_TOLERANCE * expected.grad_norm);
+  commandTest(
+    `agentrl grad gives PyTorch's ${loss} and its gradient`,
+    () =>
+      withFolder(async (folder) => {
+        const constant = loss === "reinforce_constant" ? ["--norm-const", "1152"] : [];
+        const { code, stdout, stderr } = await grad(
+          { out: `${folder}/out` },
+          loss,
+          "--json",
+          ...constant,
+        );
+        assertEquals([code, stderr], [0, ""]);
+        const expected = SCALARS[loss] as { readonly loss: number; readonly grad_norm: number };
+        const document = JSON.parse(stdout);
+        assertEquals(Object.keys(document), ["loss", "gradNorm"]);
+        assertNear(document.loss, expected.loss, LOSS_TOLERANCE);
+        assertNear(document.gradNorm, expected.grad_norm, GRADIENT_TOLERANCE * expected.grad_norm);
 
-      const file = parseSafetensors(Deno.readFileSync(`${folder}/out`), "out");
-      assertEquals([...file.tensors.keys()], Object.keys(MODEL));
-      const gradient_W = flatFile(file);
-      assertNear(
-        globalNorm(gradient_W),
-        expected.grad_norm,
-        GRADIENT_TOLERANCE * expected.grad_norm,
-      );
-      if (loss === "reinforce_token_mean" || loss === "ppo_k3_entropy") {
-        const golden_W = flatGolden(`grad_${loss}`);
-        const { norm, largest } = distance(gradient_W, golden_W);
-        assert(norm <= GRADIENT_TOLERANCE * globalNorm(golden_W), `off by ${norm}`);
-        assert(largest <= GRADIENT_TOLERANCE * largestOf(golden_W), `one entry off by ${largest}`);
-      }
-    }));
+        const file = parseSafetensors(Deno.readFileSync(`${folder}/out`), "out");
+        assertEquals([...file.tensors.keys()], Object.keys(MODEL));
+        const gradient_W = flatFile(file);
+        assertNear(
+          globalNorm(gradient_W),
+          expected.grad_norm,
+          GRADIENT_TOLERANCE * expected.grad_norm,
+        );
+        if (loss === "reinforce_token_mean" || loss === "ppo_k3_entropy") {
+          const golden_W = flatGolden(`grad_${loss}`);
+          const { norm, largest } = distance(gradient_W, golden_W);
+          assert(norm <= GRADIENT_TOLERANCE * globalNorm(golden_W), `off by ${norm}`);
+          assert(
+            largest <= GRADIENT_TOLERANCE * largestOf(golden_W),
+            `one entry off by ${largest}`,
+          );
+        }
+      }),
+  );
 }
 
 Deno.test("agentrl grad --adam-steps 3 gives PyTorch's weights after three clipped steps", () =>
   withFolder(async (folder) => {
     const flags = ["--adam-steps", "3", "--lr", "1e-3", "--max-grad-norm", "0.05", "--json"];
-    const { code, stdout } = await grad({ out: `${folder}/out` }, "ppo_k3_entropy", ...flags);
+    const { code, stdout } = await agentrl(
+      gradArguments({ out: `${folder}/out` }, "ppo_k3_entropy", ...flags),
+    );
     assertEquals(code, 0);
     const { steps } = JSON.parse(stdout);
     assertEquals(steps.length, 3);
@@ -149,7 +160,7 @@ function paddedBatch(folder: string, actionMask_BC: readonly number[]): string {
   return write(folder, serializeSafetensors({ tensors, metadata: {} }));
 }
 
-Deno.test("agentrl grad trains on no pad", () =>
+commandTest("agentrl grad trains on no pad", () =>
   withFolder(async (folder) => {
     const batch = paddedBatch(folder, [1, 0, 0, 1, 1, 1]);
     const { code, stdout } = await grad(
@@ -164,7 +175,7 @@ Deno.test("agentrl grad trains on no pad", () =>
     assertNear(gradNorm, 0.88299, LOSS_TOLERANCE);
   }));
 
-Deno.test("agentrl grad refuses bad input with one sentence and writes nothing", async (t) => {
+commandTest("agentrl grad refuses bad input with one sentence and writes nothing", async (t) => {
   const cases: readonly (readonly [
     what: string,
     loss: string,
