@@ -30,10 +30,10 @@ fn key_product(j: u32) -> f32 {
 }
 
 fn attend(j: u32, scale: f32) {
-  let score = key_product(j) * scale;
-  let maximum = max(score_maximum, score);
+  let product = key_product(j);
+  let maximum = max(score_maximum, product * scale);
   let keep = exp(score_maximum - maximum);
-  let p = exp(score - maximum);
+  let p = exp(fma(product, scale, -maximum));
   score_maximum = maximum;
   score_sum = fma(score_sum, keep, p);
   for (var c = 0u; c < head_width4(); c++) { // unrolled if HEAD_WIDTH4 == 4

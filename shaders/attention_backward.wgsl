@@ -9,7 +9,7 @@ fn head_width4() -> u32 { return min(HEAD_WIDTH4, params.width4); }
 
 // (p, d score): p = exp(score − lse), d score = scale·p·(do·v − δ), from the partial sums of q·k and do·v.
 fn pair_gradient(score_parts: vec4f, dp_parts: vec4f, lse: f32, delta: f32) -> vec2f {
-  let p = exp(sum_of_parts(score_parts) * params.scale - lse);
+  let p = exp(fma(sum_of_parts(score_parts), params.scale, -lse));
   return vec2f(p, p * (sum_of_parts(dp_parts) - delta) * params.scale);
 }
 

@@ -16,6 +16,7 @@ override LANES: u32 = 32;
 var<private> query_at: vec2u;
 var<private> output_at: vec2u;
 var<private> head_column4: u32;
+const LN_2 = 0.6931471805599453;
 
 // HEAD_WIDTH4, but unknown to the compiler, which would write out loops over wide heads and take a minute for it.
 fn head_width4() -> u32 { return min(HEAD_WIDTH4, params.width4); }
@@ -49,5 +50,5 @@ fn attention_forward(@builtin(global_invocation_id) id: vec3u) {
     attend(j, params.scale);
   }
   finish_attention();
-  lse_NH[i] = score_maximum + log(score_sum);
+  lse_NH[i] = fma(log2(score_sum), LN_2, score_maximum);
 }

@@ -44,5 +44,6 @@ fn clip_adam(@builtin(global_invocation_id) id: vec3u) {
   let v = fma(second[i], vec4f(params.beta2), g * g * params.one_minus_beta2);
   first[i] = m;
   second[i] = v;
-  weights[i] -= params.step_size * (m / fma(sqrt(v), vec4f(params.correction), vec4f(params.epsilon)));
+  let direction = m / fma(sqrt(v), vec4f(params.correction), vec4f(params.epsilon));
+  weights[i] = fma(vec4f(-params.step_size), direction, weights[i]);
 }

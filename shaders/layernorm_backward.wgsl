@@ -28,20 +28,22 @@ fn layernorm_backward(@builtin(global_invocation_id) id: vec3u) {
   var g_sum = vec4f(0.0);
   var gx_sum = vec4f(0.0);
   for (var c = 0u; c < width4; c++) {
-    let g = dy_ND[n * width4 + c] * textureLoad(w, operand_flat(params.gain_offset4 + c));
+    let dy = dy_ND[n * width4 + c];
+    let gain = textureLoad(w, operand_flat(params.gain_offset4 + c));
     let normalized = (x_ND[n * width4 + c] - vec4f(moments.x)) * moments.y;
-    g_sum += g;
-    gx_sum = fma(g, normalized, gx_sum);
+    g_sum = fma(dy, gain, g_sum);
+    gx_sum = fma(dy * gain, normalized, gx_sum);
   }
   let g_mean = sum_of_parts(g_sum) / width;
   let gx_mean = sum_of_parts(gx_sum) / width;
   let row = operand_row(n, width4);
   for (var c = 0u; c < width4; c++) {
     let at = row + vec2u(c, 0u);
-    let g = dy_ND[n * width4 + c] * textureLoad(w, operand_flat(params.gain_offset4 + c));
+    let gain = textureLoad(w, operand_flat(params.gain_offset4 + c));
+    let centred = fma(dy_ND[n * width4 + c], gain, vec4f(-g_mean));
     let normalized = (x_ND[n * width4 + c] - vec4f(moments.x)) * moments.y;
-    let dx = moments.y * (g - vec4f(g_mean) - normalized * gx_mean);
-    let past = textureLoad(dresidual_ND, at);
-    textureStore(dx_ND, at, select(dx, past + dx, params.has_residual == 1u));
+    let inner = fma(-normalized, vec4f(gx_mean), centred);
+    let past = fma(vec4f(moments.y), inner, textureLoad(dresidual_ND, at));
+    textureStore(dx_ND, at, select(moments.y * inner, past, params.has_residual == 1u));
   }
 }

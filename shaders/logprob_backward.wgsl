@@ -27,10 +27,12 @@ fn load_w(at: vec2u) -> vec4f { return textureLoad(w, at); }
 
 fn entry_gradient(n: u32, entry: u32, product: vec4f) -> vec4f {
   let bias_at = params.weight_offset4 + params.vocab_size * params.width4 + entry / 4u;
-  let z = (product + textureLoad(w, operand_flat(bias_at))) * params.inverse_temperature;
+  let logit = product + textureLoad(w, operand_flat(bias_at));
+  let result = result_N4[n];
+  let log_p = fma(logit, vec4f(params.inverse_temperature), vec4f(-result.z));
   let entries = vec4u(entry, entry + 1u, entry + 2u, entry + 3u);
   let is_target = select(vec4f(0.0), vec4f(1.0), entries == vec4u(target_N[n]));
-  let dz = logit_gradient(z, is_target, result_N4[n], dresult_N2[n]);
+  let dz = logit_gradient(log_p, is_target, result, dresult_N2[n]);
   return select(vec4f(0.0), dz * params.inverse_temperature, entries < vec4u(params.vocab_size));
 }
 

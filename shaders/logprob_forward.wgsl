@@ -1,9 +1,9 @@
 // logprob_forward: over one segment of 2,048 vocabulary entries, z_v = (h·W_v + b_v)/temperature, in one pass:
-// maximum m, Σ exp(z − m), Σ (z − m)·exp(z − m) and the chosen token's z. The logits are never stored.
+// maximum m, Σ exp(z − m), Σ (z − m)·exp(z − m), and h·W_v + b_v of the chosen token. The logits are never stored.
 //   h_ND        [N, D]      in   hidden states after the last layernorm
 //   w           [W]         in   all parameters; head [V, D] at vec4 weight_offset4, its bias [V] right behind it
 //   target_N    [N]         in   the chosen token of each row
-//   segments    [S, N, 4]   out  (m, sum, moment, chosen z or -1e30), merged by logprob_merge
+//   segments    [S, N, 4]   out  (m, sum, moment, chosen logit or -1e30), merged by logprob_merge
 // One invocation owns a block of rows and a segment; entries ascend. The length of a segment decides the bits.
 // A dispatch adds entries first_entry..first_entry + entry_count − 1 of each segment to what those before it left.
 // Reference: src/reference/logprob.ts. Source: Milakov and Gimelshein 2018.
@@ -30,9 +30,9 @@ fn load_w(at: vec2u) -> vec4f { return textureLoad(w, at); }
 
 fn take_logit(r: u32, entry: u32, product: f32, bias_entry: f32) {
   if (entry < params.vocab_size) {
-    let z = (product + bias_entry) * params.inverse_temperature;
-    softmax[r] = add_logit(softmax[r], z);
-    chosen[r] = select(chosen[r], z, entry == targets[r]);
+    let logit = product + bias_entry;
+    softmax[r] = add_logit(softmax[r], logit, params.inverse_temperature);
+    chosen[r] = select(chosen[r], logit, entry == targets[r]);
   }
 }
 

@@ -3,7 +3,7 @@
 //   result_N4   [N, 4]      out  (log-prob, entropy, lse, 0); log-probs in nats
 // One invocation owns one row; segments ascend.
 // Reference: src/reference/logprob.ts. Source: Milakov and Gimelshein 2018.
-struct Params { row_count: u32, segment_count: u32 }
+struct Params { row_count: u32, segment_count: u32, inverse_temperature: f32 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> segments: array<vec4f>;
 @group(0) @binding(2) var<storage, read_write> result_N4: array<vec4f>;
@@ -23,5 +23,5 @@ fn logprob_merge(@builtin(global_invocation_id) id: vec3u) {
     chosen = max(chosen, next.w);
   }
   let lse = log_sum_exp(softmax);
-  result_N4[n] = vec4f(chosen - lse, softmax_entropy(softmax), lse, 0.0);
+  result_N4[n] = vec4f(fma(chosen, params.inverse_temperature, -lse), softmax_entropy(softmax), lse, 0.0);
 }

@@ -46,7 +46,7 @@ fn policy_loss(@builtin(global_invocation_id) id: vec3u) {
     dlogp = objective.y * surrogate_derivative(result.x, objective.w, objective.x);
   }
   if (params.kl_kind != 0u && objective.z != 0.0) {
-    dlogp += params.kl_coef * objective.z * kl_derivative(result.x - reference_N4[n].x);
+    dlogp = fma(params.kl_coef * objective.z, kl_derivative(result.x - reference_N4[n].x), dlogp);
   }
   dresult_N2[n] = vec2f(dlogp, -params.entropy_coef * objective.z);
 }

@@ -25,7 +25,7 @@ struct Params {
 override LANES: u32 = 8;
 var<private> logits_at: u32;
 
-fn load_logit(v: u32) -> f32 { return logits_SV[logits_at + v] * params.inverse_temperature; }
+fn load_logit(v: u32) -> f32 { return logits_SV[logits_at + v]; }
 
 // Segments of one run.
 const RUN_SEGMENTS = 16u;
@@ -66,8 +66,8 @@ fn sample_token(s: u32, u: f32) -> Sample {
     is_open = is_open && !(weight > 0.0 && cumulative > threshold);
   }
   let end = min((run + RUN_SEGMENTS) * SEGMENT, params.vocab_size);
-  let token = draw_token(softmax.maximum, threshold - before, run * SEGMENT, end);
-  return Sample(token, load_logit(token) - log_sum_exp(softmax));
+  let token = draw_token(softmax.maximum, fma(u, softmax.sum, -before), run * SEGMENT, end);
+  return Sample(token, logit_above(token, log_sum_exp(softmax)));
 }
 
 @compute @workgroup_size(LANES)

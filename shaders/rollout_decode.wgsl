@@ -196,7 +196,7 @@ fn multiply_logits(offset4: u32) {
       if (4u * column4 < VOCAB) {
         let bias = load_parameter(offset4 + VOCAB * WIDTH4 + column4);
         for (var i = 0u; i < BLOCK_ROWS; i++) { // unrolled
-          memory[scratch_at(order[unit_place + i]) + column4] = (block[4u * i + c] + bias) * params.inverse_temperature;
+          memory[scratch_at(order[unit_place + i]) + column4] = block[4u * i + c] + bias;
         }
       }
     }
@@ -207,7 +207,7 @@ fn multiply_logits(offset4: u32) {
 fn sample_token(u: f32) -> Sample {
   let softmax = segment_softmax(0u, VOCAB);
   let token = draw_token(softmax.maximum, u * softmax.sum, 0u, VOCAB);
-  return Sample(token, load_logit(token) - log_sum_exp(softmax));
+  return Sample(token, logit_above(token, log_sum_exp(softmax)));
 }
 
 fn advance_all() {

@@ -11,7 +11,7 @@ struct Params { slot_count: u32, vocab_size: u32, inverse_temperature: f32 }
 override LANES: u32 = 8;
 var<private> logits_at: u32;
 
-fn load_logit(v: u32) -> f32 { return logits_SV[logits_at + v] * params.inverse_temperature; }
+fn load_logit(v: u32) -> f32 { return logits_SV[logits_at + v]; }
 
 @compute @workgroup_size(LANES)
 fn rollout_softmax(@builtin(global_invocation_id) id: vec3u) {

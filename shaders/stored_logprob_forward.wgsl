@@ -1,9 +1,9 @@
-// stored_logprob_forward: over segments of 2,048 entries of a slice of the head, z_v = (h·W_v)/temperature,
-// in one pass: maximum m, Σ exp(z − m), Σ (z − m)·exp(z − m) and the chosen token's z. The logits are never stored.
+// stored_logprob_forward: over segments of 2,048 entries of a slice of the head, z_v = (h·W_v)/temperature, in one
+// pass: maximum m, Σ exp(z − m), Σ (z − m)·exp(z − m), and h·W_v of the chosen token. The logits are never stored.
 //   h_ND        [N, D]      in   hidden states after the last norm
 //   w           texels      in   the slice: entries slice_entry and on, from texel0 (see stored_weights.wgsl)
 //   target_N    [N]         in   the chosen token of each row
-//   segments    [S, N, 4]   out  (m, sum, moment, chosen z or -1e30), merged by logprob_merge
+//   segments    [S, N, 4]   out  (m, sum, moment, chosen logit or -1e30), merged by logprob_merge
 // One invocation owns a block of rows and a segment; entries ascend. A slice begins with a whole segment.
 // A dispatch adds entries first_entry..first_entry + entry_count − 1 of each segment to what those before it left.
 // Reference: src/reference/stored_weights.ts. Source: Milakov and Gimelshein 2018.
@@ -27,11 +27,10 @@ var<private> row0: u32;
 fn load_x(at: vec2u) -> vec4f { return textureLoad(h_ND, at); }
 fn load_texel(at: vec2u) -> vec4u { return textureLoad(w, at); }
 
-fn take_logit(r: u32, column: u32, product: f32) {
+fn take_logit(r: u32, column: u32, logit: f32) {
   if (column < params.slice_count) {
-    let z = product * params.inverse_temperature;
-    softmax[r] = add_logit(softmax[r], z);
-    chosen[r] = select(chosen[r], z, params.slice_entry + column == targets[r]);
+    softmax[r] = add_logit(softmax[r], logit, params.inverse_temperature);
+    chosen[r] = select(chosen[r], logit, params.slice_entry + column == targets[r]);
   }
 }
 

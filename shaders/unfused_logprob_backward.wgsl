@@ -25,8 +25,9 @@ fn unfused_logprob_backward(@builtin(global_invocation_id) id: vec3u) {
   let entries = vec4u(entry, entry + 1u, entry + 2u, entry + 3u);
   let at = min(entries, vec4u(params.vocab_size - 1u)) + n * params.vocab_size;
   let z = vec4f(logits_NV[at.x], logits_NV[at.y], logits_NV[at.z], logits_NV[at.w]);
+  let result = result_N4[n];
   let is_target = select(vec4f(0.0), vec4f(1.0), entries == vec4u(target_N[n]));
-  let dz = logit_gradient(z, is_target, result_N4[n], dresult_N2[n]);
+  let dz = logit_gradient(z - vec4f(result.z), is_target, result, dresult_N2[n]);
   let masked = select(vec4f(0.0), dz, entries < vec4u(params.vocab_size));
   textureStore(dz_NC, operand_row(n, params.dz_width4) + vec2u(id.x, 0u), masked);
 }

@@ -22,7 +22,7 @@ fn unfused_logprob_forward(@builtin(global_invocation_id) id: vec3u) {
   let end = min((id.y + 1u) * SEGMENT, params.vocab_size);
   for (var entry = id.y * SEGMENT; entry < end; entry++) {
     let z = logits_NV[n * params.vocab_size + entry];
-    softmax = add_logit(softmax, z);
+    softmax = add_logit(softmax, z, 1.0);
     chosen = select(chosen, z, entry == target_N[n]);
   }
   segments[id.y * params.row_count + n] = vec4f(softmax.maximum, softmax.sum, softmax.moment, chosen);

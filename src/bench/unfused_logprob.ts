@@ -86,7 +86,7 @@ export function addUnfusedForward<Size extends RowSize>(
       workgroups: [groupsOf(rowCount, ROW_LANES), segmentCount(vocabSize)],
     }),
   });
-  addLogprobMerge(commands, plan, { segments, result_N4, vocabSize });
+  addLogprobMerge(commands, plan, { segments, result_N4, vocabSize, temperature: () => 1 });
 }
 
 /** Adds the gradients of log-prob and entropy from stored logits: dh_ND is replaced, the head's goes to `gradient`. */

@@ -53,7 +53,7 @@ export const LOGPROB_MERGE: KernelSpec = {
   name: "logprob_merge",
   wgsl: logprobMerge,
   shared: [onlineSoftmax],
-  params: [["row_count", "u32"], ["segment_count", "u32"]],
+  params: [["row_count", "u32"], ["segment_count", "u32"], ["inverse_temperature", "f32"]],
   bindings: [input("segments"), output("result_N4")],
   overrides: ["LANES"],
   iterations: (of) => loop(of("segment_count") - 1),
@@ -153,7 +153,12 @@ export function addLogprobForward<Size extends LogprobSize>(
       }),
     });
   }
-  addLogprobMerge(commands, plan, { segments, result_N4, vocabSize: shape.vocabSize });
+  addLogprobMerge(commands, plan, {
+    segments,
+    result_N4,
+    vocabSize: shape.vocabSize,
+    temperature: (size) => size.temperature,
+  });
 }
 
 /** Adds result_N4 = (log π(target), entropy, lse, 0) from what was summed over each segment of the vocabulary. */
@@ -164,14 +169,20 @@ export function addLogprobMerge<Size extends RowSize>(
     readonly segments: Tensor;
     readonly result_N4: Tensor;
     readonly vocabSize: number;
+    /** The temperature of a replay, that which the segments were summed with. */
+    readonly temperature: (size: Size) => number;
   },
 ): void {
-  const { segments, result_N4, vocabSize } = options;
+  const { segments, result_N4, vocabSize, temperature } = options;
   plan.add(kernelOf(commands.gpu, LOGPROB_MERGE), {
     bindings: { segments, result_N4 },
-    launch: ({ rowCount }) => ({
-      params: { row_count: rowCount, segment_count: segmentCount(vocabSize) },
-      workgroups: [groupsOf(rowCount, ROW_LANES)],
+    launch: (size) => ({
+      params: {
+        row_count: size.rowCount,
+        segment_count: segmentCount(vocabSize),
+        inverse_temperature: 1 / temperature(size),
+      },
+      workgroups: [groupsOf(size.rowCount, ROW_LANES)],
     }),
   });
 }

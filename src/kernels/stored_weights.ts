@@ -265,5 +265,10 @@ export function addStoredLogprobForward<Size extends LogprobSize>(
       });
     }
   }
-  addLogprobMerge(commands, plan, { segments, result_N4, vocabSize });
+  addLogprobMerge(commands, plan, {
+    segments,
+    result_N4,
+    vocabSize,
+    temperature: (size) => size.temperature,
+  });
 }

@@ -44,7 +44,10 @@ gpuTest("prepareLogprobCase() refuses kernels that disagree with the reference",
   const gpu = await testGpu();
   const mutant = { ...gpu, kernels: new Map(gpu.kernels) };
   mutant.kernels.delete("logprob_merge {}");
-  const wgsl = LOGPROB_MERGE.wgsl.replace("chosen - lse", "chosen - 1.0001 * lse");
+  const wgsl = LOGPROB_MERGE.wgsl.replace(
+    "params.inverse_temperature, -lse)",
+    "params.inverse_temperature, -1.0001 * lse)",
+  );
   kernelOf(mutant, { ...LOGPROB_MERGE, wgsl });
   await assertRejects(
     () => prepareLogprobCase(new Commands(mutant), { rowCount: 8, width: 32, vocabSize: 60 }),

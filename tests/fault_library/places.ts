@@ -82,7 +82,7 @@ export function drawnBy(weight: string): Patch[] {
     file: DECODER,
     find: "fn sample_token(u: f32) -> Sample {",
     put: `fn drawn_weight(softmax: OnlineSoftmax, v: u32) -> f32 {
-  let p = exp(load_logit(v) - softmax.maximum);
+  let p = exp(logit_above(v, softmax.maximum));
   ${weight}
 }
 

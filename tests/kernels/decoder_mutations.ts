@@ -8,8 +8,8 @@ export const DECODER_MUTATIONS: readonly Mutation[] = [
   {
     mistake: "the fused decoder divides no logit by the temperature",
     spec: sample.ROLLOUT_DECODE,
-    from: "(block[4u * i + c] + bias) * params.inverse_temperature",
-    to: "(block[4u * i + c] + bias)",
+    from: "add_logit(softmax, load_logit(v), params.inverse_temperature)",
+    to: "add_logit(softmax, load_logit(v), 1.0)",
     compare: compareDecoder("fused"),
   },
   {

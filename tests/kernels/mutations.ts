@@ -102,15 +102,15 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     mistake: "the term of the variance is missing in the backward",
     spec: layernorm.LAYERNORM_BACKWARD,
-    from: " - normalized * gx_mean",
-    to: "",
+    from: "fma(-normalized, vec4f(gx_mean), centred)",
+    to: "centred",
     compare: compareLayernormBackward({ ...LAYERNORM, offset: 0 }),
   },
   {
     mistake: "the residual's gradient is forgotten",
     spec: layernorm.LAYERNORM_BACKWARD,
-    from: "past + dx",
-    to: "dx",
+    from: "inner, textureLoad(dresidual_ND, at))",
+    to: "inner, vec4f(0.0))",
     compare: compareLayernormBackward({ ...LAYERNORM, hasResidual: true }),
   },
   {
@@ -200,22 +200,22 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     mistake: "the maximum is not subtracted, so that exp overflows",
     spec: logprob.LOGPROB_FORWARD,
-    from: "let moved = rescale_softmax(a, max(a.maximum, z));",
-    to: "let moved = rescale_softmax(a, 0.0);",
+    from: "let maximum = max(a.maximum, logit * factor);",
+    to: "let maximum = 0.0;",
     compare: compareLogprobForward({ ...LOGPROB, offset: 100 }),
   },
   {
     mistake: "the bias is forgotten",
     spec: logprob.LOGPROB_FORWARD,
-    from: "(product + bias",
-    to: "(product + 0.0 * bias",
+    from: "let logit = product + bias",
+    to: "let logit = product + 0.0 * bias",
     compare: compareLogprobForward(LOGPROB),
   },
   {
     mistake: "the temperature is forgotten",
     spec: logprob.LOGPROB_FORWARD,
-    from: " * params.inverse_temperature",
-    to: "",
+    from: "logit, params.inverse_temperature",
+    to: "logit, 1.0",
     compare: compareLogprobForward(LOGPROB),
   },
   {
@@ -228,8 +228,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     mistake: "the entropy's moment has the wrong sign",
     spec: logprob.LOGPROB_MERGE,
-    from: "log(a.sum) - a.moment",
-    to: "log(a.sum) + a.moment",
+    from: "-(a.moment / a.sum)",
+    to: "a.moment / a.sum",
     compare: compareLogprobForward(LOGPROB),
   },
   {

@@ -125,8 +125,8 @@ export const SAMPLING: readonly PlantedFault[] = [
     begins: 0,
     patches: [{
       file: DECODER,
-      find: "(block[4u * i + c] + bias) * params.inverse_temperature",
-      put: "block[4u * i + c] * params.inverse_temperature",
+      find: "+ column4] = block[4u * i + c] + bias;",
+      put: "+ column4] = block[4u * i + c];",
     }],
   },
   {

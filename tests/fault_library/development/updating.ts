@@ -13,8 +13,8 @@ export const UPDATING: readonly PlantedFault[] = [
     begins: 0,
     patches: [{
       file: "shaders/clip_adam.wgsl",
-      find: "  weights[i] -= params.step_size",
-      put: "  weights[i] += params.step_size",
+      find: "fma(vec4f(-params.step_size)",
+      put: "fma(vec4f(params.step_size)",
     }],
   },
   {
@@ -56,8 +56,8 @@ export const UPDATING: readonly PlantedFault[] = [
     begins: 0,
     patches: [{
       file: "shaders/clip_adam.wgsl",
-      find: "  weights[i] -= params.step_size",
-      put: "  weights[i] = 0.998 * weights[i] - params.step_size",
+      find: "direction, weights[i])",
+      put: "direction, 0.998 * weights[i])",
     }],
   },
   {
