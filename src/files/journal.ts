@@ -1,11 +1,11 @@
 /** Append-only JSONL: one JSON object per line, flushed a row at a time; a half-written last line is tolerated. */
 import { UserError } from "../core/errors.ts";
+import { type JournalRow, journalText } from "../core/json_lines.ts";
 import { asUserError } from "./file_error.ts";
 import { fillFrom, formatBytes, openRegularFile, requireRegular } from "./read_file.ts";
 import { infoOf } from "./paths.ts";
 
-/** One row: an object of JSON values. */
-export type JournalRow = Readonly<Record<string, unknown>>;
+export type { JournalRow };
 
 /** A row and where its line lies in the file, in bytes; `end` is behind its line feed. */
 export interface PlacedRow {
@@ -163,16 +163,6 @@ export function cutJournal(path: string, sizeBytes: number): void {
   }
 }
 
-/** A row as its line, line feed included. Numbers that are not finite become null. */
-function lineOf(row: JournalRow): string {
-  return `${JSON.stringify(row)}\n`;
-}
-
-/** Rows as the text of a journal. */
-export function journalText(rows: readonly JournalRow[]): string {
-  return rows.map(lineOf).join("");
-}
-
 /** A JSONL file that is open for appending. */
 export class Journal {
   readonly #file: Deno.FsFile;
@@ -230,7 +220,7 @@ export class Journal {
    * @throws {UserError} When the disk is full.
    */
   append(row: JournalRow): void {
-    let rest: Uint8Array = new TextEncoder().encode(lineOf(row));
+    let rest: Uint8Array = new TextEncoder().encode(journalText([row]));
     try {
       while (rest.length > 0) rest = rest.subarray(this.#file.writeSync(rest));
     } catch (error) {

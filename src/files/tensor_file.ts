@@ -9,12 +9,10 @@ import {
   serializeSafetensors,
   type TensorFile,
 } from "../model/safetensors.ts";
+import { CONTENT_HASH, hashedBytes, withHash } from "../model/content_hash.ts";
 import { writeFileAtomic } from "./atomic_file.ts";
 import { asUserError } from "./file_error.ts";
 import { fillFrom, MAX_TENSOR_BYTES, openRegularFile } from "./read_file.ts";
-
-/** The metadata's name of the SHA-256. */
-const HASH_KEY = "content_sha256";
 
 /** A file that was read. */
 export interface ReadTensorFile extends TensorFile {
@@ -22,15 +20,9 @@ export interface ReadTensorFile extends TensorFile {
   readonly isVerified: boolean;
 }
 
-/** SHA-256, as hexadecimal, of the file that holds the same tensors and texts by name, and no SHA-256. */
-function hashOf({ tensors, metadata }: TensorFile): string {
-  const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]) =>
-    a < b ? -1 : 1;
-  const sorted = {
-    tensors: new Map([...tensors].sort(byName)),
-    metadata: Object.fromEntries(Object.entries(metadata).sort(byName)),
-  };
-  return createHash("sha256").update(serializeSafetensors(sorted)).digest("hex");
+/** SHA-256, as hexadecimal, of what a file holds. */
+function hashOf(file: TensorFile): string {
+  return createHash("sha256").update(hashedBytes(file)).digest("hex");
 }
 
 /** Reads the header first, so that a large file of anything else is refused for the price of its beginning. */
@@ -63,7 +55,7 @@ function readWhole(path: string): Uint8Array<ArrayBuffer> {
  *   agree with the SHA-256 it carries.
  */
 export function readTensorFile(path: string): ReadTensorFile {
-  const { tensors, metadata: { [HASH_KEY]: hash, ...metadata } } = parseSafetensors(
+  const { tensors, metadata: { [CONTENT_HASH]: hash, ...metadata } } = parseSafetensors(
     readWhole(path),
     path,
   );
@@ -83,10 +75,6 @@ export function readTensorFile(path: string): ReadTensorFile {
  * @param file Tensors and texts.
  * @throws {UserError} When it cannot be written.
  */
-export function writeTensorFile(path: string, { tensors, metadata }: TensorFile): void {
-  const hash = hashOf({ tensors, metadata });
-  writeFileAtomic(
-    path,
-    serializeSafetensors({ tensors, metadata: { ...metadata, [HASH_KEY]: hash } }),
-  );
+export function writeTensorFile(path: string, file: TensorFile): void {
+  writeFileAtomic(path, serializeSafetensors(withHash(file, hashOf(file))));
 }

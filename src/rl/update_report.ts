@@ -35,6 +35,14 @@ export interface UpdateReport {
   readonly parts: readonly RecordedPart[];
 }
 
+/** The place of the first minibatch whose loss or gradient is not finite; undefined where all are. */
+export function nonFiniteMinibatch({ minibatches }: UpdateReport): number | undefined {
+  const found = minibatches.findIndex(({ gradNorm, statistics }) =>
+    !Number.isFinite(gradNorm) || !Number.isFinite(statistics.loss)
+  );
+  return found < 0 ? undefined : found;
+}
+
 /** A microbatch with what came back from the device. */
 export interface RecordedPart {
   /** Its episodes. */

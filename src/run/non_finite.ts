@@ -3,19 +3,11 @@ import { UserError } from "../core/errors.ts";
 import { parameterLayout } from "../model/config.ts";
 import { readParameters } from "../model/parameters.ts";
 import type { StepReport, Trainer } from "../rl/trainer.ts";
-import type { MinibatchReport } from "../rl/update_report.ts";
+import { type MinibatchReport, nonFiniteMinibatch } from "../rl/update_report.ts";
 import { asUserError } from "../files/file_error.ts";
 import { writeCheckpoint } from "./checkpoint.ts";
 import { type RunDirectory, stepPath } from "./run_directory.ts";
 import { writeTrainBatch } from "./train_batch_file.ts";
-
-/** The minibatch of a step whose loss or gradient is not finite; undefined where all are. */
-function badMinibatch({ update: { minibatches } }: StepReport): number | undefined {
-  const found = minibatches.findIndex(({ gradNorm, statistics }) =>
-    !Number.isFinite(gradNorm) || !Number.isFinite(statistics.loss)
-  );
-  return found < 0 ? undefined : found;
-}
 
 /** The first entry of a minibatch's gradient that is not finite, as a part of a sentence. */
 async function describeGradient(
@@ -47,7 +39,7 @@ export async function requireFiniteStep(
   report: StepReport,
   directory: RunDirectory,
 ): Promise<void> {
-  const bad = badMinibatch(report);
+  const bad = nonFiniteMinibatch(report.update);
   if (bad === undefined) return;
   const { step, batch, update } = report;
   const { commands, parameters } = trainer.learner;

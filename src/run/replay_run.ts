@@ -13,6 +13,7 @@ import type { Commands } from "../gpu/commands.ts";
 import { destroyParameters } from "../model/parameters.ts";
 import type { TrainingSetup } from "../rl/setup.ts";
 import type { Trainer } from "../rl/trainer.ts";
+import { snapshotTrainer } from "../rl/snapshot.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { rowsOf } from "../files/journal.ts";
 import { checkpointPath, checkpointSteps, runPaths } from "./run_directory.ts";
@@ -20,12 +21,7 @@ import { readSettings, type RunSettings, setupOf } from "./run_settings.ts";
 import type { EpisodeSource } from "../rollout/episode_source.ts";
 import { requireSameEnvironment } from "./environment_record.ts";
 import { readStepRecord } from "./recorded_step.ts";
-import {
-  readBaseAgent,
-  readTrainerState,
-  restoreTrainer,
-  snapshotTrainer,
-} from "./trainer_file.ts";
+import { readBaseAgent, readTrainerState, restoreTrainer } from "./trainer_file.ts";
 
 /** A step redone. */
 export interface ReplayedStep {

@@ -4,7 +4,7 @@ import type { MetricsRow } from "../rl/metrics.ts";
 import { mayRecord, recordingReasons } from "../faults/replay.ts";
 import { writeFileAtomic } from "../files/atomic_file.ts";
 import { asUserError } from "../files/file_error.ts";
-import { journalText } from "../files/journal.ts";
+import { journalText } from "../core/json_lines.ts";
 import { writeJson } from "../files/json.ts";
 import { exists } from "../files/paths.ts";
 import type { TrainConfig } from "../rl/config.ts";
@@ -14,7 +14,7 @@ import { episodeRows } from "./episode_rows.ts";
 import { readMetricsRows } from "./metrics_rows.ts";
 import { type RunDirectory, stepPath } from "./run_directory.ts";
 import { writeTrainBatch } from "./train_batch_file.ts";
-import { snapshotTrainer } from "./trainer_file.ts";
+import { snapshotTrainer } from "../rl/snapshot.ts";
 
 /** SHA-256, as hexadecimal, of what a record says and of the text of the episodes beside it. */
 export function hashOfRecord(record: unknown, episodes: string): string {

@@ -2,8 +2,9 @@
 import { z } from "zod";
 import { UserError } from "../core/errors.ts";
 import type { StateBefore } from "../faults/step_checks.ts";
-import { createParameters, hashWeights, readParameters } from "../model/parameters.ts";
+import { createParameters, hashWeights } from "../model/parameters.ts";
 import type { TrainingSetup } from "../rl/setup.ts";
+import { snapshotTrainer } from "../rl/snapshot.ts";
 import { Trainer } from "../rl/trainer.ts";
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 
@@ -12,20 +13,6 @@ const stateSchema = z.object({
   adamStep: z.int().min(0),
   baseline: z.number(),
 });
-
-/** What a trainer is at a moment. */
-export async function snapshotTrainer(trainer: Trainer): Promise<Checkpoint> {
-  const { learner, state, earlierWeights } = trainer;
-  const { commands, parameters } = learner;
-  return {
-    config: parameters.config,
-    weights_W: await readParameters(commands, parameters),
-    step: state.step,
-    moments: await learner.readMoments(),
-    ...(earlierWeights.length > 0 && { earlierWeights }),
-    state: { ...state },
-  };
-}
 
 /** Writes the trainer's whole state. @throws {UserError} When the file cannot be written. */
 export async function saveTrainer(trainer: Trainer, path: string): Promise<void> {

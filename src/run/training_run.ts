@@ -26,6 +26,7 @@ import {
 } from "../rl/environment_agent.ts";
 import type { TrainingSetup } from "../rl/setup.ts";
 import { type StepReport, Trainer } from "../rl/trainer.ts";
+import { snapshotTrainer } from "../rl/snapshot.ts";
 import { readAgent } from "./agent_file.ts";
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import { writeChecks } from "./checks_file.ts";
@@ -47,7 +48,6 @@ import {
   readTrainerState,
   restoreTrainer,
   saveTrainer,
-  snapshotTrainer,
 } from "./trainer_file.ts";
 
 /** What a run is made of. */

@@ -16,7 +16,7 @@ import { tinyAgentKnowledge } from "../faults/tiny_agent_knowledge.ts";
 import { exists, namesIn } from "../files/paths.ts";
 import { runPaths } from "./run_directory.ts";
 import { readSettings } from "./run_settings.ts";
-import type { KnownBases } from "./triage_facts.ts";
+import type { KnownBases } from "../faults/run_facts.ts";
 import { triageInput } from "./triage_run.ts";
 
 /** A run of the catalogue on disk. */

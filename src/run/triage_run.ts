@@ -14,7 +14,8 @@ import { exists, isFolder } from "../files/paths.ts";
 import { readChecks } from "./checks_file.ts";
 import { readLaterChecks } from "./later_checks_file.ts";
 import { runPaths } from "./run_directory.ts";
-import { type KnownBases, readFacts } from "./triage_facts.ts";
+import type { KnownBases } from "../faults/run_facts.ts";
+import { readFacts } from "./triage_facts.ts";
 
 /** What is said of a run. */
 export interface RunTriage {

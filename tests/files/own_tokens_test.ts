@@ -2,7 +2,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../src/core/errors.ts";
 import { OWNER } from "../../src/core/owner.ts";
-import { journalText } from "../../src/files/journal.ts";
+import { journalText } from "../../src/core/json_lines.ts";
 import { readTokens } from "../../src/files/token_source.ts";
 import { collate } from "../../src/rl/train_batch.ts";
 import type { Trajectory } from "../../src/rollout/trajectory.ts";

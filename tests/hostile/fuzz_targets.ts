@@ -1,7 +1,8 @@
 /** The parsers that tests/hostile/fuzz.ts hands mutated inputs to, each with a whole input to begin with. */
 import { metricSeries } from "../../src/diagnose/metric_series.ts";
 import { TRIAGE_METRICS } from "../../src/faults/triage_rules.ts";
-import { journalText, rowsOf } from "../../src/files/journal.ts";
+import { journalText } from "../../src/core/json_lines.ts";
+import { rowsOf } from "../../src/files/journal.ts";
 import { readTensorFile, writeTensorFile } from "../../src/files/tensor_file.ts";
 import { type ModelConfig, parameterLayout } from "../../src/model/config.ts";
 import { toTensors } from "../../src/model/parameters.ts";

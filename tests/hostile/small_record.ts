@@ -1,7 +1,7 @@
 /** A recorded step as a run of tests/run/small_run.ts leaves it, made without a device. */
 import { makeTasks } from "../../src/gym/tasks.ts";
 import { EVERY_ROW, GYM_ROW } from "../../src/producers/agentrl.ts";
-import { journalText } from "../../src/files/journal.ts";
+import { journalText } from "../../src/core/json_lines.ts";
 import { openRunDirectory, runPaths } from "../../src/run/run_directory.ts";
 import { writeSettings } from "../../src/run/run_settings.ts";
 import { hashOfRecord, stepFiles } from "../../src/run/step_record.ts";

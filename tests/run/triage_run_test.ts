@@ -8,7 +8,8 @@ import { resolveConfig } from "../../src/rl/config.ts";
 import { readLaterChecks } from "../../src/run/later_checks_file.ts";
 import { runPaths } from "../../src/run/run_directory.ts";
 import { type RunSettings, writeSettings } from "../../src/run/run_settings.ts";
-import { factsOf, readFacts } from "../../src/run/triage_facts.ts";
+import { factsOf } from "../../src/faults/run_facts.ts";
+import { readFacts } from "../../src/run/triage_facts.ts";
 import { triageInput, triageRun } from "../../src/run/triage_run.ts";
 import { withFolder } from "../files/with_folder.ts";
 

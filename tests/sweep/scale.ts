@@ -1,6 +1,6 @@
 /** `deno task sweep-scale`: how long a plan of 100,000 cells takes, and a look at 10,000 finished runs. Prints the table of docs/sweeps.md. */
 import { markdownTable } from "../../src/core/markdown_table.ts";
-import { journalText } from "../../src/files/journal.ts";
+import { journalText } from "../../src/core/json_lines.ts";
 import { checkpointPath, runPaths } from "../../src/run/run_directory.ts";
 import { readSweep } from "../../src/sweep/sweep_folder.ts";
 import { sweepPaths } from "../../src/sweep/sweep_paths.ts";
