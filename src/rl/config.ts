@@ -1,5 +1,5 @@
 /** Resolves the training configuration: defaults, then a file, flags and single settings, each value checked. */
-import { z } from "zod";
+import * as z from "zod";
 import { UserError } from "../core/errors.ts";
 import { sentence, setting } from "../core/mention.ts";
 import { suggestName } from "../core/nearest.ts";

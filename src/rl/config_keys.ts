@@ -1,5 +1,5 @@
 /** Every key of the training configuration: what it means, what it may hold, and what it is where nobody sets it. */
-import { z } from "zod";
+import * as z from "zod";
 import { ADAM_BETA1, ADAM_BETA2, ADAM_EPS } from "../equations/adam.ts";
 import { BASELINE_DECAY, GROUP_STD_EPS } from "../equations/advantage.ts";
 import { AGGREGATION_MODES, type AggregationMode } from "../equations/aggregate.ts";
