@@ -131,7 +131,8 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
     summary: "the loss mask is shifted one token to the right",
     stages: () => ({ lossMask: shiftedMask }),
     ruledOutBy: ["policy_mask"],
-    explains: ["sampler_is_trainer", "padding_invariant"],
+    // Where unlikely tokens are trained the loss bends, and its slope is measured badly.
+    explains: ["sampler_is_trainer", "padding_invariant", "term_directions"],
     advice: replay("lossMask"),
   },
   stale_old_logp: {

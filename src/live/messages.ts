@@ -6,6 +6,7 @@ import type { CheckResult } from "../diagnose/invariant.ts";
 import type { SaidFinding } from "../diagnose/finding.ts";
 import type { TriageReport } from "../diagnose/triage/triage.ts";
 import type { FaultName } from "../faults/faults.ts";
+import type { TrainConfig } from "../rl/config_keys.ts";
 import type { MetricsRow } from "../rl/metrics.ts";
 
 /** The two runs that learn side by side from one agent and one seed. */
@@ -61,7 +62,13 @@ export interface LiveEpisode {
 
 /** What the trainer says. Numbers that are not finite arrive as they are; in a recording they are null. */
 export type Answer =
-  | { readonly kind: "opened"; readonly adapter: LiveAdapter }
+  | {
+    readonly kind: "opened";
+    /** Where it computes; of a recording where that was made. */
+    readonly adapter: LiveAdapter;
+    /** True: what follows was recorded, and its own settings hold. */
+    readonly isReplay?: boolean;
+  }
   /** How far the work before the first step is, in words that end in no full stop. */
   | { readonly kind: "progress"; readonly doing: string }
   /** The base agent before any training, on several tasks. */
@@ -121,4 +128,6 @@ export interface LiveData {
   /** Weights of the base agent: the bytes of its checkpoint in base64. */
   readonly base: string;
   readonly recording: Recording;
+  /** Settings of both runs beside those of the catalogue. */
+  readonly config?: Partial<TrainConfig>;
 }

@@ -2,6 +2,7 @@
 import { UserError } from "../core/errors.ts";
 import { nearestName } from "../core/nearest.ts";
 import { type RandomSequence, randomSequence, STREAM } from "../core/rng.ts";
+import { sha256 } from "../core/sha256.ts";
 import type { Commands } from "../gpu/commands.ts";
 import {
   createFlatOperand,
@@ -200,6 +201,5 @@ export function inferConfig(
 
 /** SHA-256 over the little-endian f32 values, as hexadecimal: equal hashes mean equal bits. */
 export async function hashWeights(values_W: Float32Array<ArrayBuffer>): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", values_W);
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return await sha256(values_W);
 }
