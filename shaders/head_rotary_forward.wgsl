@@ -5,7 +5,7 @@
 //   angles      [T, 2, K/2]      in   cosines, then sines, of each position
 //   vectors     [·]              in   gains of the head norms at vec4 query_gain4 and key_gain4
 //   q_NHK       [N, H, K]        out  queries
-//   key_cache   [C, G, K]        out  keys of G heads, at the token's cache row; value_cache likewise
+//   key_cache   [C, G·K]         out  keys of G heads, at the token's cache row; value_cache likewise
 // One invocation owns one head of one token; the norm's sum ascends in four parts.
 // Reference: src/reference/head_rotary.ts. Source: Su et al. 2021, equation 34; Yang et al. 2025 (Qwen3's norms).
 struct Params {
@@ -17,9 +17,9 @@ struct Params {
 @group(0) @binding(2) var<storage, read> token_N4: array<vec4u>;
 @group(0) @binding(3) var<storage, read> angles: array<vec4f>;
 @group(0) @binding(4) var<storage, read> vectors: array<vec4f>;
-@group(0) @binding(5) var<storage, read_write> q_NHK: array<vec4f>;
-@group(0) @binding(6) var<storage, read_write> key_cache: array<vec4f>;
-@group(0) @binding(7) var<storage, read_write> value_cache: array<vec4f>;
+@group(0) @binding(5) var q_NHK: texture_storage_2d<rgba32float, write>;
+@group(0) @binding(6) var key_cache: texture_storage_2d<rgba32float, write>;
+@group(0) @binding(7) var value_cache: texture_storage_2d<rgba32float, write>;
 
 override LANES: u32 = 32;
 var<private> head_start: u32;
@@ -44,17 +44,17 @@ fn head_rotary_forward(@builtin(global_invocation_id) id: vec3u) {
   let is_query = slot < params.head_count;
   let is_value = slot >= params.head_count + params.group_count;
   let group = (slot - select(params.head_count, params.head_count + params.group_count, is_value));
-  let cache_at = (token.w * params.group_count + group) * width4;
+  let cache_at = operand_row(token.w, params.group_count * width4) + vec2u(group * width4, 0u);
   if (is_value) {
     for (var c = 0u; c < width4; c++) {
-      value_cache[cache_at + c] = rmsnorm_input(c);
+      textureStore(value_cache, cache_at + vec2u(c, 0u), rmsnorm_input(c));
     }
     return;
   }
   var scale = 1.0;
   if (params.has_norm != 0u) { scale = rmsnorm_scale(width4, params.epsilon); }
   let gain4 = select(params.key_gain4, params.query_gain4, is_query);
-  let query_at = (n * params.head_count + slot) * width4;
+  let query_at = operand_row(n, params.head_count * width4) + vec2u(slot * width4, 0u);
   for (var c = 0u; c < params.half4; c++) {
     let a = normalized(c, scale, gain4);
     let b = normalized(params.half4 + c, scale, gain4);
@@ -63,11 +63,11 @@ fn head_rotary_forward(@builtin(global_invocation_id) id: vec3u) {
     let first = fma(a, cosine, -(b * sine));
     let second = fma(b, cosine, a * sine);
     if (is_query) {
-      q_NHK[query_at + c] = first;
-      q_NHK[query_at + params.half4 + c] = second;
+      textureStore(q_NHK, query_at + vec2u(c, 0u), first);
+      textureStore(q_NHK, query_at + vec2u(params.half4 + c, 0u), second);
     } else {
-      key_cache[cache_at + c] = first;
-      key_cache[cache_at + params.half4 + c] = second;
+      textureStore(key_cache, cache_at + vec2u(c, 0u), first);
+      textureStore(key_cache, cache_at + vec2u(params.half4 + c, 0u), second);
     }
   }
 }

@@ -1,17 +1,17 @@
 /** Causal attention with grouped queries over a cache of keys and values, in segments of keys that are merged in order. */
-import attention from "#shaders/attention.wgsl" with { type: "text" };
 import groupedAttentionForward from "#shaders/grouped_attention_forward.wgsl" with { type: "text" };
 import sumOfParts from "#shaders/sum_of_parts.wgsl" with { type: "text" };
 import type { Commands, Plan } from "../gpu/commands.ts";
 import { type KernelSpec, loop } from "../gpu/kernel.ts";
+import type { Gpu } from "../gpu/device.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
-import { headIterations, keyIterations } from "./attention.ts";
 import type { GroupedShape } from "./head_rotary.ts";
 import {
   GRID,
   gridGroups,
   input,
   kernelOf,
+  operandInput,
   operandOutput,
   output,
   ROW_LANES,
@@ -24,28 +24,41 @@ export const KEY_SEGMENT = 512;
 export const GROUPED_ATTENTION_FORWARD: KernelSpec = {
   name: "grouped_attention_forward",
   wgsl: groupedAttentionForward,
-  shared: [attention, sumOfParts, GRID],
+  shared: [sumOfParts, GRID],
   params: [
     ["row_count", "u32"],
     ["head_count", "u32"],
     ["group_count", "u32"],
-    ["width4", "u32"],
     ["segment", "u32"],
     ["scale", "f32"],
   ],
   bindings: [
-    input("q_NHK"),
-    input("key_cache"),
-    input("value_cache"),
+    operandInput("q_NHK"),
+    operandInput("key_cache"),
+    operandInput("value_cache"),
     input("token_N4"),
     output("state_NHK"),
     output("sums_NH"),
     operandOutput("o_NHK"),
   ],
   overrides: ["LANES"],
-  iterations: (of) =>
-    3 * loop(of("HEAD_WIDTH4")) + headIterations(of) + keyIterations(of, KEY_SEGMENT),
+  iterations: () => loop(KEY_SEGMENT),
 };
+
+/**
+ * Vec4 of all heads that one invocation owns on a CPU: a key is fetched once for all of them, but the time to compile them
+ * grows faster than they save.
+ */
+const SHARED_WIDTH4 = 32;
+
+/** Heads of a group that one invocation owns: a GPU has the registers of one. */
+function sharedHeads(
+  { adapter }: Gpu,
+  { groupHeads, width4 }: { readonly groupHeads: number; readonly width4: number },
+): number {
+  const most = adapter.isSoftware ? Math.max(1, Math.floor(SHARED_WIDTH4 / width4)) : 1;
+  return Math.ceil(groupHeads / Math.ceil(groupHeads / most));
+}
 
 /** Rows, and the positions that any of them may have. */
 export interface PositionSize extends RowSize {
@@ -58,9 +71,9 @@ export function addGroupedAttentionForward<Size extends PositionSize>(
   commands: Commands,
   plan: Plan<Size>,
   options: {
-    readonly q_NHK: Tensor;
-    readonly key_cache: Tensor;
-    readonly value_cache: Tensor;
+    readonly q_NHK: Operand;
+    readonly key_cache: Operand;
+    readonly value_cache: Operand;
     readonly token_N4: Tensor;
     readonly state_NHK: Tensor;
     readonly sums_NH: Tensor;
@@ -72,8 +85,12 @@ export function addGroupedAttentionForward<Size extends PositionSize>(
 ): void {
   const { shape, maxPositions, ...bindings } = options;
   const { headCount, groupCount, headWidth } = shape;
+  const groupHeads = headCount / groupCount;
+  const shared = sharedHeads(commands.gpu, { groupHeads, width4: headWidth / 4 });
+  const runs = Math.ceil(groupHeads / shared);
   const kernel = kernelOf(commands.gpu, GROUPED_ATTENTION_FORWARD, {
     HEAD_WIDTH4: headWidth / 4,
+    SHARED_HEADS: shared,
   });
   for (let segment = 0; segment * KEY_SEGMENT < maxPositions; segment++) {
     plan.add(kernel, {
@@ -83,11 +100,10 @@ export function addGroupedAttentionForward<Size extends PositionSize>(
           row_count: rowCount,
           head_count: headCount,
           group_count: groupCount,
-          width4: headWidth / 4,
           segment,
           scale: 1 / Math.sqrt(headWidth),
         },
-        workgroups: gridGroups(rowCount * headCount, ROW_LANES),
+        workgroups: gridGroups(rowCount * groupCount * runs, ROW_LANES),
         times: Number(segment * KEY_SEGMENT < positionCount),
       }),
     });

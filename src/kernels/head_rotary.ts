@@ -4,8 +4,16 @@ import rmsnormShared from "#shaders/rmsnorm.wgsl" with { type: "text" };
 import sumOfParts from "#shaders/sum_of_parts.wgsl" with { type: "text" };
 import type { Commands, Plan } from "../gpu/commands.ts";
 import { type KernelSpec, loop } from "../gpu/kernel.ts";
-import type { Tensor } from "../gpu/tensor.ts";
-import { GRID, gridGroups, input, kernelOf, output, ROW_LANES, type RowSize } from "./operands.ts";
+import type { Operand, Tensor } from "../gpu/tensor.ts";
+import {
+  GRID,
+  gridGroups,
+  input,
+  kernelOf,
+  operandOutput,
+  ROW_LANES,
+  type RowSize,
+} from "./operands.ts";
 
 export const HEAD_ROTARY_FORWARD: KernelSpec = {
   name: "head_rotary_forward",
@@ -26,9 +34,9 @@ export const HEAD_ROTARY_FORWARD: KernelSpec = {
     input("token_N4"),
     input("angles"),
     input("vectors"),
-    output("q_NHK"),
-    output("key_cache"),
-    output("value_cache"),
+    operandOutput("q_NHK"),
+    operandOutput("key_cache"),
+    operandOutput("value_cache"),
   ],
   overrides: ["LANES"],
   iterations: (of) => 2 * loop(2 * of("half4")),
@@ -40,7 +48,7 @@ export interface GroupedShape {
   readonly headCount: number;
   /** G, heads of keys and values. */
   readonly groupCount: number;
-  /** K, a multiple of 8 and at most 128. */
+  /** K, a multiple of 8. */
   readonly headWidth: number;
 }
 
@@ -63,9 +71,11 @@ export function addHeadRotaryForward<Size extends RowSize>(
     /** f32 [T, 2, K/2] of cosines and sines. */
     readonly angles: Tensor;
     readonly vectors: Tensor;
-    readonly q_NHK: Tensor;
-    readonly key_cache: Tensor;
-    readonly value_cache: Tensor;
+    readonly q_NHK: Operand;
+    /** f32 [C, G·K]. */
+    readonly key_cache: Operand;
+    /** f32 [C, G·K]. */
+    readonly value_cache: Operand;
     readonly shape: GroupedShape;
     /** Undefined where the model has none. */
     readonly norm: HeadNorm | undefined;

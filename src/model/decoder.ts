@@ -23,8 +23,8 @@ import type { DecoderWeights } from "./decoder_weights.ts";
 
 /** Keys and values of earlier rows. */
 interface KeyValueCache {
-  readonly key_cache: Tensor;
-  readonly value_cache: Tensor;
+  readonly key_cache: Operand;
+  readonly value_cache: Operand;
 }
 
 /** Device memory of a forward beyond the weights. */
@@ -40,7 +40,7 @@ export interface DecoderWorkspace {
   readonly normed_ND: Operand;
   /** Queries, keys and values, and gates: what products write and no later product reads. */
   readonly wide_NM: Tensor;
-  readonly q_NHK: Tensor;
+  readonly q_NHK: Operand;
   readonly state_NHK: Tensor;
   readonly sums_NH: Tensor;
   readonly o_NHK: Operand;
@@ -92,11 +92,11 @@ export function createDecoderWorkspace(
   };
   const floats = (label: string, count: number) =>
     keep(createTensor(device, { label, sizeBytes: 4 * count }));
-  const rows = (label: string, columns: number) =>
-    keep(createRowOperand(device, { label, rowCount: capacity, width4: columns / 4, memory }));
+  const rows = (label: string, columns: number, rowCount = capacity) =>
+    keep(createRowOperand(device, { label, rowCount, width4: columns / 4, memory }));
   try {
     const heads = capacity * headCount;
-    const cacheFloats = cacheRows * groupCount * headWidth;
+    const cache = (label: string) => rows(label, groupCount * headWidth, cacheRows);
     const workspace = {
       token_N4: floats("tokens", 4 * capacity),
       target_N: floats("targets", capacity),
@@ -105,15 +105,15 @@ export function createDecoderWorkspace(
       x_ND: floats("hidden states", capacity * width),
       normed_ND: rows("normalized rows", width),
       wide_NM: floats("wide rows", capacity * widestRow(config)),
-      q_NHK: floats("queries", heads * headWidth),
+      q_NHK: rows("queries", headCount * headWidth),
       state_NHK: floats("attention so far", heads * headWidth),
       sums_NH: floats("sums of attention", 2 * heads),
       o_NHK: rows("attention", headCount * headWidth),
       gated_NF: rows("gated rows", feedForwardWidth),
       segments: floats("segments of the head", 4 * capacity * segmentCount(vocabSize)),
       caches: Array.from({ length: isCut ? config.layerCount : 1 }, () => ({
-        key_cache: floats("cached keys", cacheFloats),
-        value_cache: floats("cached values", cacheFloats),
+        key_cache: cache("cached keys"),
+        value_cache: cache("cached values"),
       })),
       maxPositions,
     };

@@ -50,8 +50,8 @@ export interface DecoderConfig {
   readonly isTied: boolean;
 }
 
-/** The widest head whose segment of keys stays below the loops that a software adapter runs. */
-const MAX_HEAD_WIDTH = 128;
+/** The widest head that attention is tried with: it is written out, and takes seconds to compile. */
+const MAX_HEAD_WIDTH = 256;
 
 /**
  * Refuses sizes that the kernels cannot compute.

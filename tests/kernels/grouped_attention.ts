@@ -35,9 +35,9 @@ export function compareGroupedAttentionForward(shape: GroupedAttentionCase): Com
       const size: PositionSize = { rowCount, positionCount: longest };
       run.replay(size, (commands, plan) =>
         addGroupedAttentionForward(commands, plan, {
-          q_NHK: run.tensor(q_NHK),
-          key_cache: run.tensor(k_NGK),
-          value_cache: run.tensor(v_NGK),
+          q_NHK: run.rows(rowCount, width, q_NHK),
+          key_cache: run.rows(rowCount, groupCount * headWidth, k_NGK),
+          value_cache: run.rows(rowCount, groupCount * headWidth, v_NGK),
           token_N4: run.tensor(
             Uint32Array.from(first_N.flatMap((first, n) => [0, n - first, first, n])),
           ),

@@ -55,8 +55,10 @@ export function compareHeadRotaryForward(shape: HeadRotaryCase): Compare {
   const bound = 8 * (roundoffs(4) + (hasNorm ? rmsnormError(headWidth) : 0));
   return (gpu) =>
     withRun(gpu, async (run) => {
-      const queries = run.empty(q.length);
-      const caches = { key_cache: run.empty(2 * k.length), value_cache: run.empty(2 * v.length) };
+      const queries = run.rows(rowCount, headCount * headWidth);
+      const width = groupCount * headWidth;
+      const cache = () => run.rows(2 * rowCount, width);
+      const caches = { key_cache: cache(), value_cache: cache() };
       run.replay({ rowCount }, (commands, plan) =>
         addHeadRotaryForward(commands, plan, {
           qkv_NM: run.tensor(qkv_NM),
@@ -71,9 +73,8 @@ export function compareHeadRotaryForward(shape: HeadRotaryCase): Compare {
           shape,
           norm: hasNorm ? { queryGain: 8, keyGain: 8 + headWidth, epsilon: EPSILON } : undefined,
         }));
-      const width = groupCount * headWidth;
       const cached = async (name: "key_cache" | "value_cache") => {
-        const rows = await run.read(caches[name], 2 * rowCount * width);
+        const rows = await run.readRows(caches[name], 2 * rowCount, width);
         return Float32Array.from({ length: rowCount * width }, (_, i) => {
           const row = 2 * rowCount - 1 - Math.floor(i / width);
           return rows[row * width + i % width]!;
@@ -82,7 +83,7 @@ export function compareHeadRotaryForward(shape: HeadRotaryCase): Compare {
       return [
         {
           name: "q_NHK",
-          actual: await run.read(queries, q.length),
+          actual: await run.readRows(queries, rowCount, headCount * headWidth),
           expected: turned(q, headCount, gain(8)),
           bound,
         },

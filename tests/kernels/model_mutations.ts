@@ -72,8 +72,8 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
   {
     mistake: "groups alternate by head",
     spec: GROUPED_ATTENTION_FORWARD,
-    from: "head / (params.head_count / params.group_count)",
-    to: "head % params.group_count",
+    from: "i / runs % params.group_count",
+    to: "i % params.group_count",
     compare: compareGroupedAttentionForward(ATTENTION),
   },
   {
@@ -86,8 +86,8 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
   {
     mistake: "an earlier segment keeps its weight under a new maximum",
     spec: GROUPED_ATTENTION_FORWARD,
-    from: "let keep = exp(earlier.x - maximum);",
-    to: "let keep = 1.0;",
+    from: "keep[h] = exp(earlier.x - higher);",
+    to: "keep[h] = 1.0;",
     compare: compareGroupedAttentionForward({ ...ATTENTION, length_B: [KEY_SEGMENT + 40] }),
   },
   {
