@@ -1,58 +1,18 @@
 /** Episodes as coloured transcripts: who wrote each token, how likely the policy found it, and what the episode earned. */
-import { OWNER } from "../core/owner.ts";
 import { WORDS } from "../gym/vocabulary.ts";
 import { ALGORITHMS } from "../rl/algorithms.ts";
+import { episodeTokens } from "./episode_tokens.ts";
 import { formatNumber } from "./format.ts";
 import { type Html, html, idOf, NOTHING } from "./html.ts";
 import type { EpisodeData, RunData } from "./run_data.ts";
 import type { TokenData } from "./token_data.ts";
 import type { KeptSequence } from "./token_keep.ts";
 
-/** A probability below 5 % is worth a look: log 0.05 in nats. */
-const UNLIKELY_NATS = Math.log(0.05);
-
 /** Different episodes of a step that are shown. */
 const EPISODES_SHOWN = 16;
 
-const OWNER_NAMES: Readonly<Record<number, string>> = {
-  [OWNER.pad]: "pad",
-  [OWNER.prompt]: "prompt",
-  [OWNER.policy]: "policy",
-  [OWNER.tool]: "tool",
-};
-
-function tokenSpan(
-  { tokens, owners, logps }: EpisodeData,
-  { t, words }: { readonly t: number; readonly words: readonly string[] },
-): Html {
-  const word = words[tokens[t]] ?? `#${tokens[t]}`;
-  const owner = OWNER_NAMES[owners[t]] ?? "pad";
-  if (owner !== "policy") {
-    return html`
-      <span class="token ${owner}">${word}</span>
-    `;
-  }
-  const unlikely = logps[t] < UNLIKELY_NATS ? " unlikely" : "";
-  const logp = formatNumber(logps[t]);
-  const share = formatNumber(Math.exp(logps[t]));
-  return html`
-    <span class="token policy tip${unlikely}"
-      tabindex="0">${word}<span class="more"> log-prob ${logp}, probability ${share}</span></span>
-  `;
-}
-
 function isText(value: unknown): value is string {
   return typeof value === "string";
-}
-
-/** The runs of equal owners: a prompt, a call, an observation each. */
-function turnsOf({ owners }: EpisodeData): { begin: number; end: number }[] {
-  const turns: { begin: number; end: number }[] = [];
-  owners.forEach((owner, t) => {
-    if (t > 0 && owner === owners[t - 1]) turns[turns.length - 1].end = t + 1;
-    else turns.push({ begin: t, end: t + 1 });
-  });
-  return turns;
 }
 
 /** An episode with what the update made of it, and the others of its step that are the same in all that is shown. */
@@ -73,14 +33,8 @@ function episodeText({ episode, shownAt }: Entry, words: readonly string[]): Htm
       <div><a href="#${shownAt}">Shown above, token by token: a finding points to it</a></div>
     `;
   }
-  const turns = turnsOf(episode).map(({ begin, end }) => {
-    const spans = Array.from(
-      { length: end - begin },
-      (_, i) => tokenSpan(episode, { t: begin + i, words }),
-    );
-    return html`<span class="turn">${spans}</span>`;
-  });
-  return html`<div class="tokens roving" role="group" aria-label="Tokens of the episode">${turns}</div>`;
+  const { tokens, owners, logps } = episode;
+  return episodeTokens({ words: tokens.map((id) => words[id] ?? `#${id}`), owners, logps });
 }
 
 function episodeRow(
