@@ -131,7 +131,7 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
     summary: "the loss mask is shifted one token to the right",
     stages: () => ({ lossMask: shiftedMask }),
     ruledOutBy: ["policy_mask"],
-    // Where unlikely tokens are trained the loss bends, and its slope is measured badly.
+    // The loss takes in padding, whose rows have no gradient: it is not the slope of that loss.
     explains: ["sampler_is_trainer", "padding_invariant", "term_directions"],
     advice: replay("lossMask"),
   },
