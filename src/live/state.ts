@@ -99,7 +99,13 @@ export function tokensPerSecond({ speed }: LiveState): number | undefined {
 export function afterRequest(state: LiveState, request: Request): LiveState {
   switch (request.kind) {
     case "open":
-      return { ...state, phase: "busy", doing: "opening the GPU", failure: undefined };
+      // Why a recording is played stays to be read while it is.
+      return {
+        ...state,
+        phase: "busy",
+        doing: "opening the GPU",
+        failure: state.failure?.reason === "no-webgpu" ? state.failure : undefined,
+      };
     case "begin":
       return {
         ...state,
@@ -128,8 +134,10 @@ function withRun(state: LiveState, name: RunName, change: Partial<LiveRun>): Liv
 /** The page after the trainer has said something. A file changes nothing that is shown. */
 export function afterAnswer(state: LiveState, answer: Answer): LiveState {
   switch (answer.kind) {
-    case "opened":
-      return { ...state, adapter: answer.adapter };
+    case "opened": {
+      const { adapter, isReplay = false } = answer;
+      return { ...state, adapter, isReplay, failure: isReplay ? state.failure : undefined };
+    }
     case "progress":
       return { ...state, doing: answer.doing };
     case "played":

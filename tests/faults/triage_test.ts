@@ -115,6 +115,8 @@ Deno.test("triage() believes a cause as its strongest symptom does, and keeps do
   assertEquals(downstream, ["mask_shift", "lr_high"]);
   const { causes } = judge(rows, broken(1, 2, 5));
   assertEquals(causes.map(({ fault }) => fault), ["mask_shift"], "it explains all three");
+  const onPadding = judge(rows, broken(1, 2, 5, 15)).causes;
+  assertEquals(onPadding.map(({ fault }) => fault), ["mask_shift"], "padding has no gradient");
   // The invariants alone make the first so likely: the gap and the gradient follow from the same fault.
   const alone = judge(HEALTHY, broken(1, 2, 5)).causes;
   assertEquals(causes[0]!.score, alone[0]!.score);

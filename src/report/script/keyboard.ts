@@ -17,24 +17,27 @@ function focusRows(group: HTMLElement): HTMLElement[][] {
   return rows.length > 0 ? rows : [itemsOf(group)];
 }
 
-/** Lets the arrow keys move the focus within each group. */
+/** Lets the arrow keys move the focus within a group; the tab key stops at its first item alone. */
+export function moveFocusWithin(group: HTMLElement): void {
+  const rows = focusRows(group);
+  for (const item of rows.flat().slice(1)) item.tabIndex = -1;
+  group.addEventListener("keydown", (event) => {
+    const y = rows.findIndex((row) => row.some((item) => item === document.activeElement));
+    const row = rows[y];
+    const arrow = ARROWS[event.key];
+    if (!row || !arrow) return;
+    const [across, down] = arrow;
+    const x = row.findIndex((item) => item === document.activeElement);
+    const next = rows[y + down]?.[x + across];
+    if (!next) return;
+    event.preventDefault();
+    row[x].tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  });
+}
+
+/** Lets the arrow keys move the focus within each group of the document. */
 export function moveFocusByArrows(): void {
-  for (const group of document.querySelectorAll<HTMLElement>(".roving, .matrix")) {
-    const rows = focusRows(group);
-    for (const item of rows.flat().slice(1)) item.tabIndex = -1;
-    group.addEventListener("keydown", (event) => {
-      const y = rows.findIndex((row) => row.some((item) => item === document.activeElement));
-      const row = rows[y];
-      const arrow = ARROWS[event.key];
-      if (!row || !arrow) return;
-      const [across, down] = arrow;
-      const x = row.findIndex((item) => item === document.activeElement);
-      const next = rows[y + down]?.[x + across];
-      if (!next) return;
-      event.preventDefault();
-      row[x].tabIndex = -1;
-      next.tabIndex = 0;
-      next.focus();
-    });
-  }
+  document.querySelectorAll<HTMLElement>(".roving, .matrix").forEach(moveFocusWithin);
 }
