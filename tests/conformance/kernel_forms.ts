@@ -24,6 +24,8 @@ const OTHER_CONSTANTS = [
   { BLOCK_ROWS: 4 },
   { BLOCK_ROWS: 8 },
   { HEADS: 2, HEAD_WIDTH4: 8 },
+  { SHARED_HEADS: 3, HEAD_WIDTH4: 10 },
+  { SHARED_HEADS: 1, HEAD_WIDTH4: 64 },
 ];
 
 /** Runs the compilation on a device that only writes down what it is asked for. */

@@ -65,15 +65,15 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
   {
     mistake: "keys go to the row instead of the cache row",
     spec: HEAD_ROTARY_FORWARD,
-    from: "token.w * params.group_count",
-    to: "n * params.group_count",
+    from: "operand_row(token.w,",
+    to: "operand_row(n,",
     compare: compareHeadRotaryForward(HEADS),
   },
   {
     mistake: "groups alternate by head",
     spec: GROUPED_ATTENTION_FORWARD,
-    from: "i / runs % params.group_count",
-    to: "i % params.group_count",
+    from: "group * group_heads + head",
+    to: "head * params.group_count + group",
     compare: compareGroupedAttentionForward(ATTENTION),
   },
   {
