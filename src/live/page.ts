@@ -157,10 +157,11 @@ export async function liveDocument(
       </head>
       <body>
     <a class="skip" href="#live-runs-heading">Skip to the runs</a>
-    <header><h1>An agent that learns, and one that cannot</h1>
-    <p>A small language model repairs programs: it reads, edits, runs tests, submits, and is paid where
-    hidden tests pass. Press Start, and it learns here, by reinforcement learning on your own GPU. Beside it learns
-    the same agent under a trainer with one fault. Nothing leaves this page.</p></header>
+    <header><h1>Two agents learn. One of the trainers is broken.</h1>
+    <p>A small language model repairs programs: it reads, edits, runs tests, submits, and is paid where hidden tests
+    pass. Press Start, and it learns here, by reinforcement learning on your own GPU. Beside it learns the same
+    agent, under a trainer with one fault. Both rewards may rise; what is wrong shows before the first step.
+    Nothing leaves this page.</p></header>
     ${controls()}
     <main>
     ${place(PLACES.notice)}
