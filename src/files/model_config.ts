@@ -7,22 +7,13 @@ import {
   type ArchitectureName,
   checkDecoderConfig,
   type DecoderConfig,
-  type RopeScaling,
 } from "../model/decoder_config.ts";
+import { unknownField } from "./config_fields.ts";
 import { readJson } from "./json.ts";
+import { readRope, ROPE_FIELDS } from "./rope_config.ts";
 
 const count = z.int().min(1).max(2 ** 24);
 const positive = z.number().positive();
-
-const ROPE = z.object({
-  rope_type: z.string().optional(),
-  type: z.string().optional(),
-  rope_theta: positive.optional(),
-  factor: positive.optional(),
-  low_freq_factor: positive.optional(),
-  high_freq_factor: positive.optional(),
-  original_max_position_embeddings: positive.optional(),
-});
 
 const CONFIG = z.object({
   model_type: z.string(),
@@ -36,56 +27,23 @@ const CONFIG = z.object({
   intermediate_size: count,
   rms_norm_eps: positive,
   hidden_act: z.string(),
-  rope_theta: positive.nullish(),
-  rope_scaling: ROPE.nullish(),
-  rope_parameters: ROPE.nullish(),
+  ...ROPE_FIELDS,
   attention_bias: z.boolean().nullish(),
   mlp_bias: z.boolean().nullish(),
   tie_word_embeddings: z.boolean().nullish(),
   use_sliding_window: z.boolean().nullish(),
+  sliding_window: z.number().nullish(),
   layer_types: z.array(z.string()).nullish(),
-  partial_rotary_factor: z.number().nullish(),
   quantization_config: z.unknown().optional(),
+  compression_config: z.unknown().optional(),
+  auto_map: z.unknown().optional(),
 });
 
 type RawConfig = z.infer<typeof CONFIG>;
+/** What transformers takes where a Qwen3 does not say its own. */
+const QWEN3_HEAD_WIDTH = 128;
+
 type Refuse = (reason: string) => UserError;
-
-/** What transformers takes where config.json is silent. */
-const DEFAULT_THETA = 10_000;
-
-function ropeScaling(raw: RawConfig, refuse: Refuse): RopeScaling {
-  const rope = raw.rope_scaling ?? raw.rope_parameters;
-  const kind = rope?.rope_type ?? rope?.type ?? "default";
-  const need = (name: keyof z.infer<typeof ROPE>): number => {
-    const value = rope?.[name];
-    if (typeof value === "number") return value;
-    throw refuse(`its rope scaling ${kind} has no ${name}`);
-  };
-  switch (kind) {
-    case "default":
-      return { kind: "none" };
-    case "linear":
-      return { kind, factor: need("factor") };
-    case "llama3": {
-      const scaling = {
-        kind,
-        factor: need("factor"),
-        lowFactor: need("low_freq_factor"),
-        highFactor: need("high_freq_factor"),
-        originalPositions: need("original_max_position_embeddings"),
-      } as const;
-      if (scaling.highFactor > scaling.lowFactor) return scaling;
-      throw refuse(
-        `its high_freq_factor, ${scaling.highFactor}, must be above its low_freq_factor, ${scaling.lowFactor}`,
-      );
-    }
-    default:
-      throw refuse(
-        `its rope scaling is ${JSON.stringify(kind)}; default, linear and llama3 are computed`,
-      );
-  }
-}
 
 function architectureOf(raw: RawConfig, refuse: Refuse): [ArchitectureName, Architecture] {
   const names = Object.keys(ARCHITECTURES) as ArchitectureName[];
@@ -103,8 +61,11 @@ function architectureOf(raw: RawConfig, refuse: Refuse): [ArchitectureName, Arch
 }
 
 function refuseOthers(raw: RawConfig, refuse: Refuse): void {
-  if (raw.quantization_config !== undefined && raw.quantization_config !== null) {
+  if ((raw.quantization_config ?? raw.compression_config ?? null) !== null) {
     throw refuse("its weights are quantised; F32, BF16 and F16 are read");
+  }
+  if ((raw.auto_map ?? null) !== null) {
+    throw refuse("its auto_map names code of its own, which is not run");
   }
   if (raw.hidden_act !== "silu") {
     throw refuse(`its hidden_act is ${JSON.stringify(raw.hidden_act)}; silu is computed`);
@@ -112,14 +73,16 @@ function refuseOthers(raw: RawConfig, refuse: Refuse): void {
   if (raw.use_sliding_window) {
     throw refuse("its attention has a sliding window (use_sliding_window), which is not computed");
   }
+  // Qwens have the number whether it is used or not; a Llama with one was something else.
+  if (raw.model_type === "llama" && (raw.sliding_window ?? null) !== null) {
+    throw refuse(`its sliding_window is ${raw.sliding_window}, which is not computed`);
+  }
+  if (raw.model_type !== "llama" && raw.mlp_bias) {
+    throw refuse(`its mlp_bias is true, which a ${raw.model_type} does not have`);
+  }
   const layer = raw.layer_types?.find((type) => type !== "full_attention");
   if (layer !== undefined) {
     throw refuse(`its layer_types has ${JSON.stringify(layer)}; full_attention is computed`);
-  }
-  if ((raw.partial_rotary_factor ?? 1) !== 1) {
-    throw refuse(
-      `its partial_rotary_factor is ${raw.partial_rotary_factor}; heads are turned whole or not at all`,
-    );
   }
 }
 
@@ -131,11 +94,24 @@ function refuseOthers(raw: RawConfig, refuse: Refuse): void {
  * @throws {UserError} When it cannot be read, or is of an architecture, a rope scaling or a size that is not computed.
  */
 export function readModelConfig(path: string): DecoderConfig {
-  const raw = requireSchema(readJson(path), CONFIG, { source: path });
+  const json = readJson(path);
+  const raw = requireSchema(json, CONFIG, { source: path });
   const refuse: Refuse = (reason) => new UserError(`Cannot use ${path}: ${reason}`);
   const [name, architecture] = architectureOf(raw, refuse);
   refuseOthers(raw, refuse);
-  const headWidth = raw.head_dim ?? raw.hidden_size / raw.num_attention_heads;
+  const unknown = unknownField(json, Object.keys(CONFIG.shape));
+  if (unknown !== undefined) {
+    const value = JSON.stringify(unknown.value).slice(0, 40);
+    throw refuse(
+      `it has ${
+        JSON.stringify(unknown.name)
+      } (${value}), and whether that changes the model is not ` +
+        "known here; take it out of a copy of config.json where it does not",
+    );
+  }
+  const { theta, scaling } = readRope(raw, { architecture: name, refuse });
+  const headWidth = raw.head_dim ??
+    (name === "qwen3" ? QWEN3_HEAD_WIDTH : raw.hidden_size / raw.num_attention_heads);
   const config: DecoderConfig = {
     architecture: name,
     vocabSize: raw.vocab_size,
@@ -146,8 +122,8 @@ export function readModelConfig(path: string): DecoderConfig {
     feedForwardWidth: raw.intermediate_size,
     layerCount: raw.num_hidden_layers,
     epsilon: raw.rms_norm_eps,
-    theta: raw.rope_theta ?? raw.rope_parameters?.rope_theta ?? DEFAULT_THETA,
-    scaling: ropeScaling(raw, refuse),
+    theta,
+    scaling,
     biases: architecture.biases({
       attention: raw.attention_bias ?? false,
       feedForward: raw.mlp_bias ?? false,

@@ -4,6 +4,7 @@ import { UserError } from "../../src/core/errors.ts";
 import { Commands } from "../../src/gpu/commands.ts";
 import { loadDecoder, openDecoderFiles } from "../../src/files/load_decoder.ts";
 import { mergeRows, readLoraAdapter } from "../../src/files/lora_adapter.ts";
+import { readModelConfig } from "../../src/files/model_config.ts";
 import { destroyDecoderWeights } from "../../src/model/decoder_weights.ts";
 import { roundToBf16 } from "../../src/model/weight_values.ts";
 import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
@@ -37,13 +38,31 @@ Deno.test("openDecoderFiles() refuses what is not computed by its name", () =>
       [{ model_type: "mistral" }, 'its model_type is "mistral"; llama, qwen2 and qwen3 are read'],
       [{ architectures: ["Qwen2ForSequenceClassification"] }, "of qwen2 Qwen2ForCausalLM is read"],
       [{ rope_scaling: { rope_type: "yarn", factor: 4 } }, 'its rope scaling is "yarn"'],
+      ...["dynamic", "longrope", "mrope"].map((type) =>
+        [{ rope_scaling: { type, factor: 4 } }, `its rope scaling is "${type}"`] as const
+      ),
       [{ rope_scaling: { type: "linear" } }, "its rope scaling linear has no factor"],
+      [{ rope_scaling: { type: "default", mrope_section: [1] } }, "default has mrope_section"],
+      [{ rope_scaling: { type: "linear", factor: 2, attention_factor: 2 } }, "attention_factor"],
+      [
+        { rope_parameters: { full_attention: { rope_theta: 1e4 } } },
+        "default has full_attention, which is not computed",
+      ],
+      [{ rope_parameters: { rope_theta: 5 } }, "its rope_theta is said twice, as 1000000 and as 5"],
+      [{ rope_parameters: { partial_rotary_factor: 0.5 } }, "its partial_rotary_factor is 0.5"],
+      [{ partial_rotary_factor: 0.25 }, "its partial_rotary_factor is 0.25"],
+      [{ rope_theta: undefined }, "its rope_theta is missing"],
+      [{ mlp_bias: true }, "its mlp_bias is true, which a qwen2 does not have"],
+      [{ final_logit_softcapping: 30 }, 'it has "final_logit_softcapping" (30), and whether'],
+      [{ use_mrope: true }, 'it has "use_mrope" (true), and whether'],
+      [{ auto_map: { AutoModel: "a.B" } }, "its auto_map names code of its own"],
+      [{ compression_config: {} }, "its weights are quantised"],
       [{ quantization_config: { bits: 4 } }, "its weights are quantised"],
       [{ hidden_act: "gelu" }, 'its hidden_act is "gelu"; silu is computed'],
       [{ use_sliding_window: true }, "has a sliding window"],
       [{ layer_types: ["full_attention", "sliding_attention"] }, 'has "sliding_attention"'],
       [{ head_dim: 12 }, "head_dim is 12, but must be a multiple of 8"],
-      [{ head_dim: 256 }, "head_dim is 256, but at most 128"],
+      [{ head_dim: 264 }, "head_dim is 264, but at most 256"],
       [{ num_key_value_heads: 3 }, "must be a multiple of num_key_value_heads, 3"],
       [{ vocab_size: "many" }, 'vocab_size is "many", but must be a'],
       [{ rms_norm_eps: undefined }, "rms_norm_eps is missing"],
@@ -59,17 +78,54 @@ Deno.test("openDecoderFiles() refuses what is not computed by its name", () =>
     });
   }));
 
-Deno.test("openDecoderFiles() takes both spellings of rope and what others leave out", () =>
+Deno.test("readModelConfig() reads the layouts of transformers 4 and 5, and what changes no number", () =>
   withFolder((folder) => {
-    const { theta, scaling } = openDecoderFiles(
-      withConfig(`${folder}/a`, {
-        rope_theta: undefined,
-        rope_parameters: { rope_type: "default", rope_theta: 5000 },
-        head_dim: undefined,
-        architectures: null,
-      }),
-    ).config;
-    assertEquals([theta, scaling], [5000, { kind: "none" }]);
+    const path = `${folder}/config.json`;
+    const read = (changes: Readonly<Record<string, unknown>>) => {
+      Deno.writeTextFileSync(path, JSON.stringify({ ...QWEN2, ...changes }));
+      return readModelConfig(path);
+    };
+    const old = read({ rope_scaling: { type: "linear", factor: 4 } });
+    assertEquals([old.theta, old.scaling], [1e6, { kind: "linear", factor: 4 }]);
+    const rope_parameters = { rope_type: "linear", factor: 4, rope_theta: 1e6 };
+    assertEquals(read({ rope_theta: undefined, rope_parameters }), old);
+    assertEquals(read({ rope_parameters, rope_scaling: null, torch_dtype: "bfloat16" }), old);
+    const llama3 = { low_freq_factor: 1, high_freq_factor: 4 };
+    const { scaling } = read({
+      rope_parameters: {
+        ...llama3,
+        rope_type: "llama3",
+        factor: 8,
+        original_max_position_embeddings: 99,
+      },
+    });
+    assertEquals(scaling, {
+      kind: "llama3",
+      factor: 8,
+      lowFactor: 1,
+      highFactor: 4,
+      originalPositions: 99,
+    });
+    const plain = read({
+      architectures: null,
+      head_dim: undefined,
+      sliding_window: 32768,
+      use_sliding_window: false,
+      max_window_layers: 21,
+      use_mrope: false,
+      layer_types: ["full_attention"],
+      dtype: "bfloat16",
+      attention_dropout: 0.1,
+      eos_token_id: [1, 2],
+      logit_scale: null,
+    });
+    assertEquals(plain, { ...read({}), headWidth: 8 });
+    Deno.writeTextFileSync(path, JSON.stringify({ ...VARIANTS.qwen3, head_dim: undefined }));
+    assertEquals(readModelConfig(path).headWidth, 128);
+    Deno.writeTextFileSync(path, JSON.stringify({ ...VARIANTS.llama, rope_theta: undefined }));
+    assertEquals(readModelConfig(path).theta, 1e4);
+    Deno.writeTextFileSync(path, JSON.stringify({ ...VARIANTS.llama, sliding_window: 4096 }));
+    assertThrows(() => readModelConfig(path), UserError, "its sliding_window is 4096");
   }));
 
 Deno.test("openDecoderFiles() refuses damaged files and shards that are not there", () =>
