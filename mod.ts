@@ -75,7 +75,7 @@ export {
   type SizeOf,
 } from "./src/gpu/kernel.ts";
 export type { ReadbackMode, Staging } from "./src/gpu/staging.ts";
-export { type Tuning, TUNING_CANDIDATES } from "./src/gpu/tuning.ts";
+export { defaultTuning, type Tuning, TUNING_VALUES } from "./src/gpu/tuning.ts";
 export {
   createTensor,
   destroy,

@@ -45,7 +45,7 @@ async function withFastestLayout(gpu: Gpu, flags: GpuFlags): Promise<Gpu> {
   );
   gpu.device.destroy();
   const { measureLayouts } = await import("./tuning.ts");
-  const { tuning } = await measureLayouts(flags, { adapter, rounds: FIRST_ROUNDS });
+  const { tuning } = await measureLayouts(flags, { adapter, isSoftware, rounds: FIRST_ROUNDS });
   const fastest = await openLayout(flags, { tuning });
   await requireTrustedGpu(fastest);
   return fastest;

@@ -40,9 +40,35 @@ export function openLayout(
   return openGpu({ requireHardware: requireGpu, readback: readbackMode(), ...options });
 }
 
-/** A layout in words. */
+/** A layout in words; blocks are rows × columns that an invocation owns. */
 export function describeLayout(tuning: Tuning): string {
-  const { operandMemory, blockRows, productLanes, decoderLanes, slotCount } = tuning;
-  return `operands in ${operandMemory} memory; products of ${blockRows} rows in ${productLanes} lanes; ` +
-    `${slotCount} episodes at a time in ${decoderLanes} lanes`;
+  const { operandMemory, blockRows, blockColumns, productLanes, rowLanes } = tuning;
+  const { weightOutputs, weightColumns, weightLanes } = tuning;
+  const { decoderRows, decoderColumns, decoderLanes, groupSlots, slotCount } = tuning;
+  return `operands in ${operandMemory} memory; ` +
+    `products ${blockRows} × ${blockColumns} in ${productLanes} lanes, ` +
+    `weight gradients ${weightOutputs} × ${weightColumns} in ${weightLanes}, rows in ${rowLanes}; ` +
+    `${slotCount} episodes at a time, ${groupSlots} a workgroup, ` +
+    `${decoderRows} × ${decoderColumns} in ${decoderLanes} lanes`;
 }
+
+/** Parts of a layout as tables and progress name them. */
+export const PART_NAMES: Readonly<Record<keyof Tuning, string>> = {
+  operandMemory: "operands in",
+  blockRows: "rows of a block",
+  blockColumns: "columns of a block",
+  productLanes: "lanes of products",
+  weightOutputs: "outputs of a dW block",
+  weightColumns: "columns of a dW block",
+  weightLanes: "lanes of dW",
+  rowLanes: "lanes of rows",
+  sumLanes: "lanes of sums",
+  flatLanes: "lanes of Adam",
+  headsInRegisters: "heads in registers",
+  stepLanes: "lanes of a layered step",
+  decoderLanes: "lanes of the decoder",
+  decoderRows: "slots of a decoder block",
+  decoderColumns: "columns of a decoder block",
+  groupSlots: "slots of a workgroup",
+  slotCount: "episodes at a time",
+};

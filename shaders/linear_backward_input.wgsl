@@ -2,7 +2,7 @@
 //   dy_NM   [N, M]   in    gradient of y = x Wᵀ + b, padded with zeros to a multiple of 4 columns
 //   w       [W]      in    all parameters; W [M, K] at vec4 weight_offset4
 //   dx_NK   [N, K]   out   vec4 along K, K a multiple of 16
-// One invocation owns a block of rows × 16 columns; every result adds output features in order to its start value.
+// One invocation owns a block of rows × columns; every result adds output features in order to its start value.
 // Reference: src/reference/linear.ts. Source: the chain rule on linear_forward.
 struct Params { row_count: u32, width4: u32, column_count: u32, weight_offset4: u32, dy_width4: u32, accumulate: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -27,8 +27,8 @@ fn held(n: u32, c: u32) -> vec4f {
 // The block starts at what dx holds, so that a product cut into pieces of M has the bits of the whole one.
 fn load_block(row0: u32) {
   for (var r = 0u; r < BLOCK_ROWS; r++) { // unrolled
-    for (var c = 0u; c < 4u; c++) { // unrolled
-      block[4u * r + c] = held(row0 + r, c);
+    for (var c = 0u; c < BLOCK_COLUMNS4; c++) { // unrolled
+      block[BLOCK_COLUMNS4 * r + c] = held(row0 + r, c);
     }
   }
 }
@@ -36,7 +36,7 @@ fn load_block(row0: u32) {
 @compute @workgroup_size(LANES)
 fn linear_backward_input(@builtin(global_invocation_id) id: vec3u) {
   let row0 = BLOCK_ROWS * id.x;
-  column4 = 4u * id.y;
+  column4 = BLOCK_COLUMNS4 * id.y;
   if (row0 >= params.row_count) { return; }
   set_rows(row0, params.row_count, params.dy_width4);
   clear_block();

@@ -3,7 +3,7 @@
 //   x_NK       [N, K]    in   the forward's rows; K a multiple of 8
 //   chunk_start [9]      in   where each chunk of rows starts, and the end
 //   partials   [8, W']   out  per chunk: dW [M, K] at vec4 weight_offset4, db [M] right behind it when has_bias is 1
-// One invocation owns 16 outputs × 8 columns of one chunk; rows ascend. Their number is fixed: it decides the bits.
+// One invocation owns a block of outputs × columns of one chunk; rows ascend. Their number is fixed: it decides the bits.
 // Reference: src/reference/linear.ts. Source: the chain rule on linear_forward.
 struct Params {
   width4: u32, column_count: u32, weight_offset4: u32, dy_width4: u32, chunk_stride4: u32, has_bias: u32,
@@ -21,10 +21,8 @@ var<private> chunk_offset4: u32;
 fn load_dy(at: vec2u) -> vec4f { return textureLoad(dy_NM, at); }
 fn load_x(at: vec2u) -> vec4f { return textureLoad(x_NK, at); }
 
-fn store_weight(o: u32, left: vec4f, right: vec4f) {
-  let at = chunk_offset4 + params.weight_offset4 + o * params.width4 + column4;
-  partials[at] = left;
-  partials[at + 1u] = right;
+fn store_weight(o: u32, c: u32, sum: vec4f) {
+  partials[chunk_offset4 + params.weight_offset4 + o * params.width4 + column4 + c] = sum;
 }
 
 fn store_bias(output4: u32, sum: vec4f) {
@@ -35,16 +33,12 @@ fn store_bias(output4: u32, sum: vec4f) {
 
 @compute @workgroup_size(LANES)
 fn linear_backward_weight(@builtin(global_invocation_id) id: vec3u) {
-  column4 = 2u * id.x;
-  let output0 = 16u * id.y;
-  if (column4 >= params.width4) { return; }
+  let unit = grid_place(id, LANES);
+  let units = params.width4 / WEIGHT_COLUMNS4;
+  column4 = WEIGHT_COLUMNS4 * (unit % units);
+  let output0 = WEIGHT_OUTPUTS * (unit / units);
+  if (output0 >= params.column_count) { return; }
   chunk_offset4 = id.z * params.chunk_stride4;
   accumulate_weights(chunk_start[id.z], chunk_start[id.z + 1u], params.dy_width4, output0 / 4u, params.width4, column4);
-  store_weights(output0, params.column_count);
-  if (column4 == 0u && params.has_bias == 1u) {
-    store_bias(output0 / 4u, bias_block[0]);
-    store_bias(output0 / 4u + 1u, bias_block[1]);
-    store_bias(output0 / 4u + 2u, bias_block[2]);
-    store_bias(output0 / 4u + 3u, bias_block[3]);
-  }
+  store_weights(output0, params.column_count, column4 == 0u && params.has_bias == 1u);
 }

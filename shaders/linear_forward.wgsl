@@ -2,7 +2,7 @@
 //   x_NK       [N, K]   in   rows
 //   w          [W]      in   all parameters; W [M, K] at vec4 weight_offset4, b [M] right behind it
 //   y_NM       [N, M]   out  single floats, so that M need not be a multiple of 4
-// One invocation owns a block of rows × 16 columns; every result adds its k terms in ascending order, then the bias.
+// One invocation owns a block of rows × columns; every result adds its k terms in ascending order, then the bias.
 // Reference: src/reference/linear.ts. Source: PyTorch's Linear.
 struct Params { row_count: u32, width4: u32, column_count: u32, weight_offset4: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -31,7 +31,7 @@ fn store_vec4(n: u32, c: u32, sum: vec4f) {
 @compute @workgroup_size(LANES)
 fn linear_forward(@builtin(global_invocation_id) id: vec3u) {
   let row0 = BLOCK_ROWS * id.x;
-  column0 = 16u * id.y;
+  column0 = BLOCK_COLUMNS * id.y;
   if (row0 >= params.row_count) { return; }
   set_rows(row0, params.row_count, params.width4);
   set_columns(column0, params.column_count, params.weight_offset4, params.width4);

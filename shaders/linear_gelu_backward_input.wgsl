@@ -3,7 +3,7 @@
 //   w       [W]      in   all parameters; W [M, K] at vec4 weight_offset4
 //   z_NK    [N, K]   in   what the forward's activation took
 //   dz_NK   [N, K]   out  gradient of z, read by the next products; K a multiple of 16
-// One invocation owns a block of rows × 16 columns; every result adds its output features in ascending order.
+// One invocation owns a block of rows × columns; every result adds its output features in ascending order.
 // Reference: src/reference/linear.ts and gelu.ts. Source: the chain rule on linear_gelu_forward.
 struct Params { row_count: u32, width4: u32, column_count: u32, weight_offset4: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -26,7 +26,7 @@ fn store_vec4(n: u32, c: u32, sum: vec4f) {
 @compute @workgroup_size(LANES)
 fn linear_gelu_backward_input(@builtin(global_invocation_id) id: vec3u) {
   let row0 = BLOCK_ROWS * id.x;
-  column4 = 4u * id.y;
+  column4 = BLOCK_COLUMNS4 * id.y;
   if (row0 >= params.row_count) { return; }
   set_rows(row0, params.row_count, params.column_count / 4u);
   clear_block();

@@ -3,7 +3,7 @@
 //   w             [W]      in   all parameters; W [M, K] at vec4 weight_offset4, b [M] right behind it
 //   residual_NM   [N, M]   in   what flows past this block
 //   y_NM          [N, M]   out  vec4 along M, M a multiple of 16
-// One invocation owns a block of rows × 16 columns; every result adds its k terms in order, then bias, then residual.
+// One invocation owns a block of rows × columns; every result adds its k terms in order, then bias, then residual.
 // Reference: src/reference/linear.ts. Source: He et al. 2016 (the residual), PyTorch's Linear.
 struct Params { row_count: u32, width4: u32, column_count: u32, weight_offset4: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -28,7 +28,7 @@ fn store_vec4(n: u32, c: u32, sum: vec4f) {
 @compute @workgroup_size(LANES)
 fn linear_residual_forward(@builtin(global_invocation_id) id: vec3u) {
   let row0 = BLOCK_ROWS * id.x;
-  column4 = 4u * id.y;
+  column4 = BLOCK_COLUMNS4 * id.y;
   if (row0 >= params.row_count) { return; }
   set_rows(row0, params.row_count, params.width4);
   set_columns(4u * column4, params.column_count, params.weight_offset4, params.width4);

@@ -5,7 +5,7 @@
 //   result_N4   [N, 4]   in   (log-prob, entropy, lse, 0) of logprob_merge
 //   dresult_N2  [N, 2]   in   gradients of log-prob and entropy
 //   dz_NC       [N, C]   out  for entries first_entry..first_entry + C − 1; zeros beyond the vocabulary
-// One invocation owns a block of rows × 16 entries and recomputes their logits: of [N, V] only a tile [N, C] is stored.
+// One invocation owns a block of rows × entries and recomputes their logits: of [N, V] only a tile [N, C] is stored.
 // Reference: src/reference/logprob.ts. Source: the chain rule on log-softmax and on its entropy.
 struct Params {
   row_count: u32, width4: u32, vocab_size: u32, weight_offset4: u32,
@@ -44,7 +44,7 @@ fn store_vec4(n: u32, c: u32, sum: vec4f) {
 @compute @workgroup_size(LANES)
 fn logprob_backward(@builtin(global_invocation_id) id: vec3u) {
   let row0 = BLOCK_ROWS * id.x;
-  column4 = 4u * id.y;
+  column4 = BLOCK_COLUMNS4 * id.y;
   if (row0 >= params.row_count) { return; }
   set_rows(row0, params.row_count, params.width4);
   set_columns(params.first_entry + 4u * column4, params.vocab_size, params.weight_offset4, params.width4);

@@ -22,7 +22,7 @@ var<private> softmax: array<OnlineSoftmax, BLOCK_ROWS>;
 var<private> chosen: array<f32, BLOCK_ROWS>;
 var<private> targets: array<u32, BLOCK_ROWS>;
 var<private> column0: u32;
-var<private> bias: array<vec4f, 4>;
+var<private> bias: array<vec4f, BLOCK_COLUMNS4>;
 var<private> row0: u32;
 
 fn load_x(at: vec2u) -> vec4f { return textureLoad(h_ND, at); }
@@ -66,9 +66,9 @@ fn logprob_forward(@builtin(global_invocation_id) id: vec3u) {
   let bias_offset4 = params.weight_offset4 + params.vocab_size * params.width4;
   let start = id.y * SEGMENT + params.first_entry;
   let end = min(min(start + params.entry_count, (id.y + 1u) * SEGMENT), params.vocab_size);
-  for (column0 = start; column0 < end; column0 += 16u) {
+  for (column0 = start; column0 < end; column0 += BLOCK_COLUMNS) {
     set_columns(column0, params.vocab_size, params.weight_offset4, params.width4);
-    for (var c = 0u; c < 4u; c++) {
+    for (var c = 0u; c < BLOCK_COLUMNS4; c++) {
       bias[c] = textureLoad(w, operand_flat(bias_offset4 + column0 / 4u + c));
     }
     clear_block();

@@ -1,8 +1,10 @@
-// product_block: a block of BLOCK_ROWS rows × 16 columns of a matrix product, held in registers by one invocation:
-// block[4r + c] is columns 4c..4c+3 of row r. Every result has one accumulator and adds its terms in ascending order
+// product_block: a block of BLOCK_ROWS rows × BLOCK_COLUMNS columns of a matrix product, held in registers by one
+// invocation: block[BLOCK_COLUMNS4·r + c] is columns 4c..4c+3 of row r. Every result has one accumulator and adds its terms in ascending order
 // with one fma each, so its bits depend on neither block shape, position in the batch nor memory of the operands.
 const BLOCK_ROWS = 4u;
-const BLOCK_LENGTH = 4u * BLOCK_ROWS;
+const BLOCK_COLUMNS4 = 4u;
+const BLOCK_COLUMNS = 4u * BLOCK_COLUMNS4;
+const BLOCK_LENGTH = BLOCK_COLUMNS4 * BLOCK_ROWS;
 var<private> block: array<vec4f, BLOCK_LENGTH>;
 var<private> row_at: array<vec2u, BLOCK_ROWS>;
 
@@ -13,8 +15,8 @@ fn fold(sum: vec4f, x: vec4f, w: mat4x4f) -> vec4f {
 
 fn clear_block() {
   for (var r = 0u; r < BLOCK_ROWS; r++) { // unrolled
-    for (var c = 0u; c < 4u; c++) { // unrolled
-      block[4u * r + c] = vec4f(0.0);
+    for (var c = 0u; c < BLOCK_COLUMNS4; c++) { // unrolled
+      block[BLOCK_COLUMNS4 * r + c] = vec4f(0.0);
     }
   }
 }
@@ -31,8 +33,8 @@ fn set_rows(row0: u32, row_count: u32, width4: u32) {
 fn store_block(row0: u32, row_count: u32) {
   for (var r = 0u; r < BLOCK_ROWS; r++) { // unrolled
     if (row0 + r < row_count) {
-      for (var c = 0u; c < 4u; c++) { // unrolled
-        store_vec4(row0 + r, c, block[4u * r + c]);
+      for (var c = 0u; c < BLOCK_COLUMNS4; c++) { // unrolled
+        store_vec4(row0 + r, c, block[BLOCK_COLUMNS4 * r + c]);
       }
     }
   }

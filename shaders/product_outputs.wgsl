@@ -1,6 +1,6 @@
 // product_outputs: block += dy W over rows of W (the output features o), o ascending.
 // The kernel defines load_dy(at: vec2u) and load_w(at: vec2u).
-// column4 is the first of the four vec4 columns. Beyond output_count dy holds zeros and the last row of W repeats.
+// column4 is the first of the block's vec4 columns. Beyond output_count dy holds zeros and the last row of W repeats.
 fn accumulate_outputs(output_count: u32, column4: u32, offset4: u32, width4: u32) {
   let last = output_count - 1u;
   for (var o4 = 0u; o4 < (output_count + 3u) / 4u; o4++) {
@@ -12,7 +12,7 @@ fn accumulate_outputs(output_count: u32, column4: u32, offset4: u32, width4: u32
     for (var r = 0u; r < BLOCK_ROWS; r++) { // unrolled
       dy[r] = load_dy(row_at[r] + vec2u(o4, 0u));
     }
-    for (var c = 0u; c < 4u; c++) { // unrolled
+    for (var c = 0u; c < BLOCK_COLUMNS4; c++) { // unrolled
       let w = mat4x4f(
         load_w(operand_flat(w_a + c)),
         load_w(operand_flat(w_b + c)),
@@ -20,7 +20,7 @@ fn accumulate_outputs(output_count: u32, column4: u32, offset4: u32, width4: u32
         load_w(operand_flat(w_d + c)),
       );
       for (var r = 0u; r < BLOCK_ROWS; r++) { // unrolled
-        block[4u * r + c] = fold(block[4u * r + c], dy[r], w);
+        block[BLOCK_COLUMNS4 * r + c] = fold(block[BLOCK_COLUMNS4 * r + c], dy[r], w);
       }
     }
   }

@@ -4,7 +4,7 @@
 //   token_N4     [N, 4]     in   (id, position, first, end) of each token
 //   angles_TK    [T, K]     in   (cos, sin) of each pair at each position
 //   qkv_N3D      [N, 3D]    out  q and k with interleaved pairs (see rotary.wgsl), v in natural order
-// One invocation owns a block of rows × 16 columns; every result adds its k terms in ascending order; no bias.
+// One invocation owns a block of rows × columns; every result adds its k terms in ascending order; no bias.
 // Reference: src/reference/attention.ts and rotary.ts. Source: Su et al. 2021, equation 34.
 struct Params { row_count: u32, width4: u32, weight_offset4: u32, head_width: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -41,10 +41,10 @@ fn store_vec4(n: u32, c: u32, sum: vec4f) {
 @compute @workgroup_size(LANES)
 fn qkv_forward(@builtin(global_invocation_id) id: vec3u) {
   let row0 = BLOCK_ROWS * id.x;
-  column0 = 16u * id.y;
+  column0 = BLOCK_COLUMNS * id.y;
   if (row0 >= params.row_count) { return; }
   set_rows(row0, params.row_count, params.width4);
-  for (var c = 0u; c < 16u; c++) {
+  for (var c = 0u; c < BLOCK_COLUMNS; c++) {
     column_at[c] = column_address(column0 + c);
   }
   clear_block();

@@ -1,9 +1,9 @@
-// rollout_decode: whole transformer, sampler and environment for 8 slots, token by token, in one workgroup
+// rollout_decode: whole transformer, sampler and environment for SLOTS slots, token by token, in one workgroup
 //   w            [W]                  in      all parameters
 //   angles_TK    [T, K]               in      (cos, sin) of each pair at each position
 //   cache        [S, L, T, 2, D]      in out  keys (rotated, interleaved) and values of each slot
 //   slots        [S]                  in out  see slots.wgsl, as are gym, episodes, queue and records
-// A block of slots × 16 columns per invocation; the sums run as in the training kernels, whose functions are shared,
+// A block of slots × columns per invocation; the sums run as in the training kernels, whose functions are shared,
 // so that sampled log-probs have the trainer's bits. Reference: src/reference/tiny_agent.ts and sample.ts.
 // Source: Vaswani et al. 2017; continuous batching: Yu et al. 2022 (Orca).
 struct Params {
@@ -116,16 +116,16 @@ fn slot_blocks() -> u32 {
   return (live + BLOCK_ROWS - 1u) / BLOCK_ROWS;
 }
 
-// One block of a product: BLOCK_ROWS slots × 16 columns of rows · Wᵀ.
+// One block of a product: BLOCK_ROWS slots × BLOCK_COLUMNS columns of rows · Wᵀ.
 // is_rotated interleaves the pairs of queries and keys, whose columns come before 8·WIDTH4 (see rotary.wgsl).
 fn multiply_block(unit: u32, columns: u32, offset4: u32, width4: u32, rows: vec2u, is_rotated: bool) {
   unit_place = BLOCK_ROWS * (unit % slot_blocks());
-  unit_column = 16u * (unit / slot_blocks());
+  unit_column = BLOCK_COLUMNS * (unit / slot_blocks());
   let k = 4u * HEAD_WIDTH4;
   for (var i = 0u; i < BLOCK_ROWS; i++) { // unrolled
     row_at[i] = vec2u(rows.x + order[unit_place + i] * rows.y, 0u);
   }
-  for (var i = 0u; i < 16u; i++) {
+  for (var i = 0u; i < BLOCK_COLUMNS; i++) {
     let c = min(unit_column + i, columns - 1u);
     let row = select(c, (c / k) * k + natural_index(c % k, k), is_rotated && c < 8u * WIDTH4);
     column_at[i] = offset4 + row * width4;
@@ -135,7 +135,7 @@ fn multiply_block(unit: u32, columns: u32, offset4: u32, width4: u32, rows: vec2
 }
 
 fn unit_count(columns: u32) -> u32 {
-  return slot_blocks() * ((columns + 15u) / 16u);
+  return slot_blocks() * ((columns + BLOCK_COLUMNS - 1u) / BLOCK_COLUMNS);
 }
 
 // Where rows of a region start, and how far apart they are.
@@ -151,10 +151,10 @@ fn multiply_qkv(layer: u32, offset4: u32) {
       let angles_at = here[r].position * HEAD_WIDTH4;
       let keys_at = cache_start(r, layer) + 2u * here[r].position * WIDTH4 - WIDTH4;
       let is_running = unit_place + i < live;
-      for (var c = 0u; c < 4u; c++) { // unrolled
+      for (var c = 0u; c < BLOCK_COLUMNS4; c++) { // unrolled
         let column4 = unit_column / 4u + c;
-        let rotated = rotate_pairs(block[4u * i + c], angles_TK[angles_at + column4 % HEAD_WIDTH4]);
-        let value = select(block[4u * i + c], rotated, column4 < 2u * WIDTH4);
+        let rotated = rotate_pairs(block[BLOCK_COLUMNS4 * i + c], angles_TK[angles_at + column4 % HEAD_WIDTH4]);
+        let value = select(block[BLOCK_COLUMNS4 * i + c], rotated, column4 < 2u * WIDTH4);
         memory[scratch_at(r) + column4] = value;
         if (column4 >= WIDTH4 && is_running) { cache[keys_at + column4] = value; }
       }
@@ -165,11 +165,11 @@ fn multiply_qkv(layer: u32, offset4: u32) {
 fn multiply_residual(offset4: u32, width4: u32, rows: vec2u) {
   for (var unit = lane; unit < unit_count(4u * WIDTH4); unit += LANES) {
     multiply_block(unit, 4u * WIDTH4, offset4, width4, rows, false);
-    for (var c = 0u; c < 4u; c++) { // unrolled
+    for (var c = 0u; c < BLOCK_COLUMNS4; c++) { // unrolled
       let column4 = unit_column / 4u + c;
       let bias = load_parameter(offset4 + 4u * WIDTH4 * width4 + column4);
       for (var i = 0u; i < BLOCK_ROWS; i++) { // unrolled
-        memory[x_at(order[unit_place + i]) + column4] += block[4u * i + c] + bias;
+        memory[x_at(order[unit_place + i]) + column4] += block[BLOCK_COLUMNS4 * i + c] + bias;
       }
     }
   }
@@ -178,11 +178,11 @@ fn multiply_residual(offset4: u32, width4: u32, rows: vec2u) {
 fn multiply_gelu(offset4: u32) {
   for (var unit = lane; unit < unit_count(4u * FEED4); unit += LANES) {
     multiply_block(unit, 4u * FEED4, offset4, WIDTH4, normed_rows(), false);
-    for (var c = 0u; c < 4u; c++) { // unrolled
+    for (var c = 0u; c < BLOCK_COLUMNS4; c++) { // unrolled
       let column4 = unit_column / 4u + c;
       let bias = load_parameter(offset4 + 4u * FEED4 * WIDTH4 + column4);
       for (var i = 0u; i < BLOCK_ROWS; i++) { // unrolled
-        memory[scratch_at(order[unit_place + i]) + column4] = gelu(block[4u * i + c] + bias);
+        memory[scratch_at(order[unit_place + i]) + column4] = gelu(block[BLOCK_COLUMNS4 * i + c] + bias);
       }
     }
   }
@@ -191,12 +191,12 @@ fn multiply_gelu(offset4: u32) {
 fn multiply_logits(offset4: u32) {
   for (var unit = lane; unit < unit_count(VOCAB); unit += LANES) {
     multiply_block(unit, VOCAB, offset4, WIDTH4, normed_rows(), false);
-    for (var c = 0u; c < 4u; c++) { // unrolled
+    for (var c = 0u; c < BLOCK_COLUMNS4; c++) { // unrolled
       let column4 = unit_column / 4u + c;
       if (4u * column4 < VOCAB) {
         let bias = load_parameter(offset4 + VOCAB * WIDTH4 + column4);
         for (var i = 0u; i < BLOCK_ROWS; i++) { // unrolled
-          memory[scratch_at(order[unit_place + i]) + column4] = block[4u * i + c] + bias;
+          memory[scratch_at(order[unit_place + i]) + column4] = block[BLOCK_COLUMNS4 * i + c] + bias;
         }
       }
     }

@@ -3,7 +3,7 @@
 //   w          texels   in       a slice of W: rows of K values from texel0 on (see stored_weights.wgsl)
 //   vectors    [·]      in       biases; that of the slice's first row is vec4 bias4
 //   y_NM       [N, M]   in, out  columns 4·y_column4 and on take the slice's results; M = 4·y_width4
-// One invocation owns a block of rows × 16 columns; every result adds its k terms in ascending order, then the bias,
+// One invocation owns a block of rows × columns; every result adds its k terms in ascending order, then the bias,
 // and then what y held.
 // Reference: src/reference/stored_weights.ts. Source: PyTorch's Linear.
 struct Params {
@@ -35,7 +35,7 @@ fn store_vec4(n: u32, c: u32, sum: vec4f) {
 @compute @workgroup_size(LANES)
 fn stored_linear_forward(@builtin(global_invocation_id) id: vec3u) {
   let row0 = BLOCK_ROWS * id.x;
-  column0 = 16u * id.y;
+  column0 = BLOCK_COLUMNS * id.y;
   if (row0 >= params.row_count) { return; }
   set_rows(row0, params.row_count, 2u * params.width8);
   set_stored_columns(column0, params.column_count, params.texel0, params.width8);

@@ -64,7 +64,7 @@ fn stored_logprob_forward(@builtin(global_invocation_id) id: vec3u) {
   }
   let start = id.y * SEGMENT + params.first_entry;
   let end = min(min(start + params.entry_count, (id.y + 1u) * SEGMENT), params.slice_count);
-  for (column0 = start; column0 < end; column0 += 16u) {
+  for (column0 = start; column0 < end; column0 += BLOCK_COLUMNS) {
     set_stored_columns(column0, params.slice_count, params.texel0, params.width8);
     clear_block();
     accumulate_stored(params.width8);

@@ -1,37 +1,66 @@
 /** `agentrl tune`: which layout of the kernels is fastest on this adapter, measured and kept for all commands. */
-import { BENCH_ROWS } from "../../src/tuning/workload.ts";
 import { requireTrustedGpu } from "../../src/gpu/self_test.ts";
-import { PROBE_EPISODES, type ProbeRow } from "../../src/tuning/probe.ts";
+import { PROBE_EPISODES } from "../../src/tuning/measure.ts";
+import type { PartTimes, Probe } from "../../src/tuning/search.ts";
+import { BENCH_ROWS } from "../../src/tuning/workload.ts";
 import { machineFacts, machineRows, roundsRow, shortMs } from "../bench/facts.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { describeLayout, GPU_FLAGS, openLayout, tuningPath } from "../gpu_layout.ts";
+import { describeLayout, GPU_FLAGS, openLayout, PART_NAMES, tuningPath } from "../gpu_layout.ts";
 import { formatColumns } from "../table.ts";
-import { measureLayouts } from "../tuning.ts";
+import { type LayoutChoice, measureLayouts, speedup } from "../tuning.ts";
 
-const HEADER = [
-  "operands",
-  " rows",
-  " lanes",
-  " decoder",
-  " slots",
-  " rollout",
-  " update",
-  "verdict",
-];
+const HEADER = ["value", " from", " to", "of", " ms", " ratio", "verdict"];
 
-function layoutRow(
-  { tuning, rolloutMs, updateMs, refusal }: ProbeRow,
-  isChosen: boolean,
-): string[] {
-  const { operandMemory, blockRows, productLanes, decoderLanes, slotCount } = tuning;
-  const shown = (ms: number) => refusal === undefined ? `${shortMs(ms)} ms` : "–";
+function probeRow({ name, part, from, to, bestMs, ms, isKept, refusal }: Probe): string[] {
+  const isRefused = refusal !== undefined;
   return [
-    operandMemory,
-    ...[blockRows, productLanes, decoderLanes, slotCount].map(String),
-    shown(rolloutMs),
-    shown(updateMs),
-    refusal === undefined ? isChosen ? "fastest" : "" : "refused",
+    PART_NAMES[name],
+    String(from),
+    String(to),
+    part,
+    isRefused ? "–" : shortMs(ms),
+    isRefused ? "–" : speedup(bestMs, ms),
+    isRefused ? "refused" : isKept ? "kept" : "",
+  ];
+}
+
+function partText({ startMs, ms }: PartTimes): string {
+  return `${shortMs(startMs)} → ${shortMs(ms)} ms, ${speedup(startMs, ms)}`;
+}
+
+/** What a search found, for JSON. */
+export function tuningDocument({ start, tuning, probes, rollout, update, problem }: LayoutChoice) {
+  return {
+    start,
+    probes: probes.map(({ bestMs, ms, refusal, ...probe }) => ({
+      ...probe,
+      bestMs: refusal === undefined ? bestMs : null,
+      ms: refusal === undefined ? ms : null,
+      refusal: refusal ?? null,
+    })),
+    fastest: tuning,
+    rollout,
+    update,
+    problem: problem ?? null,
+  };
+}
+
+/** What a search found, for people. */
+export function tuningText({ tuning, probes, rollout, update, problem }: LayoutChoice): string[] {
+  const refused = probes.flatMap(({ name, to, refusal }) =>
+    refusal === undefined ? [] : [["refused", `${PART_NAMES[name]} ${to}: ${refusal}`] as const]
+  );
+  return [
+    ...formatColumns(HEADER, probes.map(probeRow)),
+    "",
+    ...formatTable([
+      ...refused,
+      ["rollout", partText(rollout)],
+      ["update", partText(update)],
+      ["fastest", describeLayout(tuning)],
+      ["kept", problem === undefined ? `in ${tuningPath()}` : `no: ${problem}`],
+    ]),
   ];
 }
 
@@ -44,15 +73,16 @@ export const command = defineCommand({
       default: 5,
       min: 1,
       max: 1000,
-      help: "measured rounds, after one warm-up round",
+      help: "measured rounds of each comparison, after one warm-up round",
     },
   },
   async run(flags) {
     const gpu = await openLayout(flags);
     await requireTrustedGpu(gpu);
     const machine = machineFacts(gpu);
-    const { adapter: { description: adapter } } = gpu;
-    const { rows, tuning, problem } = await measureLayouts(flags, { adapter, ...flags });
+    const { adapter: { description: adapter, isSoftware } } = gpu;
+    gpu.device.destroy();
+    const choice = await measureLayouts(flags, { adapter, isSoftware, rounds: flags.rounds });
     const text = [
       ...formatTable([
         ...machineRows(machine),
@@ -60,30 +90,13 @@ export const command = defineCommand({
         ["measured", `a rollout of ${PROBE_EPISODES} episodes, an update of ${BENCH_ROWS} tokens`],
       ]),
       "",
-      ...formatColumns(HEADER, rows.map((row) => layoutRow(row, row.tuning === tuning))),
-      "",
-      ...formatTable([
-        ["fastest", describeLayout(tuning)],
-        ["kept", problem === undefined ? `in ${tuningPath()}` : `no: ${problem}`],
-      ]),
+      ...tuningText(choice),
     ];
-    const layouts = rows.map(({ tuning, ...row }) => ({
-      ...tuning,
-      ...row,
-      refusal: row.refusal ?? null,
-    }));
-    const document = {
-      ...machine,
-      rounds: flags.rounds,
-      layouts,
-      fastest: tuning,
-      problem: problem ?? null,
-    };
-    const isRefused = rows.some(({ refusal }) => refusal !== undefined);
+    const isRefused = choice.probes.some(({ refusal }) => refusal !== undefined);
     return {
-      document,
+      document: { ...machine, rounds: flags.rounds, ...tuningDocument(choice) },
       text: text.join("\n"),
-      emphasis: [{ pattern: /\brefused$/gm, style: "red" }],
+      emphasis: [{ pattern: /\brefused\b/gm, style: "red" }],
       exitCode: isRefused ? 1 : 0,
     };
   },

@@ -15,12 +15,12 @@ import {
   segmentCount,
 } from "../kernels/logprob.ts";
 import {
+  COLUMN_LANES,
   groupsOf,
   input,
   kernelOf,
   operandOutput,
   output,
-  ROW_LANES,
   type RowSize,
 } from "../kernels/operands.ts";
 
@@ -83,7 +83,7 @@ export function addUnfusedForward<Size extends RowSize>(
     bindings: { logits_NV, target_N, segments },
     launch: ({ rowCount }) => ({
       params: { row_count: rowCount, vocab_size: vocabSize },
-      workgroups: [groupsOf(rowCount, ROW_LANES), segmentCount(vocabSize)],
+      workgroups: [groupsOf(rowCount, COLUMN_LANES), segmentCount(vocabSize)],
     }),
   });
   addLogprobMerge(commands, plan, { segments, result_N4, vocabSize, temperature: () => 1 });
@@ -119,7 +119,7 @@ export function addUnfusedBackward<Size extends RowSize & { readonly accumulate:
     bindings: { logits_NV, target_N, result_N4, dresult_N2, dz_NC },
     launch: ({ rowCount }) => ({
       params: { row_count: rowCount, vocab_size: vocabSize, dz_width4: dyWidth / 4 },
-      workgroups: [groupsOf(dyWidth / 4, ROW_LANES), rowCount],
+      workgroups: [groupsOf(dyWidth / 4, COLUMN_LANES), rowCount],
     }),
   });
   addLinearBackwardInput(commands, plan, {

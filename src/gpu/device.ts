@@ -53,7 +53,7 @@ export interface Gpu {
   readonly readback: ReadbackMode;
   /** True where the device can time passes. */
   readonly hasTimestamps: boolean;
-  /** Compiled kernels by name and overrides. */
+  /** Compiled kernels by name, overrides, and what of the tuning is in their texts. */
   readonly kernels: Map<string, Kernel>;
   /** Staging buffers by size, for reading results back. */
   readonly staging: Map<number, Staging>;
@@ -204,15 +204,16 @@ export function compileKernel(
   },
 ): Kernel {
   const { spec, overrides = {}, operands } = options;
-  const key = `${spec.name} ${JSON.stringify(overrides)}`;
+  const { operandMemory, headsInRegisters } = gpu.tuning;
+  const key = `${spec.name} ${JSON.stringify(overrides)} ${operandMemory} ${headsInRegisters}`;
   const known = gpu.kernels.get(key);
   if (known) return known;
-  const text = [spec.wgsl, ...spec.shared, operands[gpu.tuning.operandMemory]].join("\n");
+  const text = [spec.wgsl, ...spec.shared, operands[operandMemory]].join("\n");
   const isOverride = ([name]: [string, number]) => spec.overrides.includes(name);
   const settings = Object.entries(overrides);
   const constants = Object.fromEntries(settings.filter((entry) => !isOverride(entry)));
-  const unrolled = unrollLoops(setConstants(text, constants));
-  const code = gpu.tuning.operandMemory === "buffer" ? lowerOperands(unrolled) : unrolled;
+  const unrolled = unrollLoops(setConstants(text, constants), { all: headsInRegisters });
+  const code = operandMemory === "buffer" ? lowerOperands(unrolled) : unrolled;
   const { device } = gpu;
   const bindGroupLayout = device.createBindGroupLayout({
     label: spec.name,
@@ -222,9 +223,7 @@ export function compileKernel(
         visibility: GPUShaderStage.COMPUTE,
         buffer: { type: "uniform", hasDynamicOffset: true },
       },
-      ...spec.bindings.map((binding, index) =>
-        layoutEntry(binding, index, gpu.tuning.operandMemory)
-      ),
+      ...spec.bindings.map((binding, index) => layoutEntry(binding, index, operandMemory)),
     ],
   });
   const kernel: Kernel = {

@@ -1,58 +1,116 @@
-/** How kernels are laid out on an adapter: what a probe may choose. None of it changes a bit of any result. */
+/** How kernels are laid out on an adapter: what a search may choose. None of it changes a bit of any result. */
 import type { OperandMemory } from "./kernel.ts";
 
-/** A layout. */
+/** A layout. Lanes are invocations of a workgroup. */
 export interface Tuning {
   /** Where operands lie. */
   readonly operandMemory: OperandMemory;
-  /** Rows of the register block of a product: 4 or 8. */
+  /** Rows and columns of the register block of a product. */
   readonly blockRows: number;
-  /** Invocations of a workgroup in products over rows. */
+  readonly blockColumns: number;
+  /** Lanes of products over rows. */
   readonly productLanes: number;
-  /** Invocations of a workgroup of the fused decoder. */
+  /** Outputs and columns of the register block of a weight gradient. */
+  readonly weightOutputs: number;
+  readonly weightColumns: number;
+  /** Lanes of weight gradients. */
+  readonly weightLanes: number;
+  /** Lanes of kernels with an invocation a row, head or vec4 of the batch: norms, attention, embedding, losses. */
+  readonly rowLanes: number;
+  /** Lanes of serial sums over blocks of the gradient. */
+  readonly sumLanes: number;
+  /** Lanes of kernels over the flat parameters: adding up chunks, Adam. */
+  readonly flatLanes: number;
+  /** Whether heads of any width are written out, so that they lie in registers; heads of 16 always are. */
+  readonly headsInRegisters: boolean;
+  /** Lanes of the layered decoder's own kernels. */
+  readonly stepLanes: number;
+  /** Lanes of the fused decoder. */
   readonly decoderLanes: number;
-  /** Episodes that a decoder plays at a time, a multiple of 8. */
+  /** Slots and columns of the register block of a product in the fused decoder; slots divide `groupSlots`. */
+  readonly decoderRows: number;
+  readonly decoderColumns: number;
+  /** Slots that a workgroup of the fused decoder plays. */
+  readonly groupSlots: number;
+  /** Episodes that a decoder plays at a time, rounded up to a multiple of `groupSlots`. */
   readonly slotCount: number;
 }
 
-/** What is used where nothing was measured: large caches and few lanes on a CPU, many lanes in flight on a GPU. */
+const LANES = [8, 16, 32, 64, 128, 256] as const;
+
+/**
+ * The values that each part of a layout may take, ascending. WebGPU's default limits suffice for all of them: 256 invocations
+ * and 16 KiB of memory in a workgroup.
+ */
+export const TUNING_VALUES: {
+  readonly [K in keyof Tuning]: readonly Tuning[K][];
+} = {
+  operandMemory: ["texture", "buffer"],
+  blockRows: [2, 4, 8],
+  blockColumns: [4, 8, 16],
+  productLanes: LANES,
+  weightOutputs: [4, 8, 16],
+  weightColumns: [4, 8],
+  weightLanes: LANES,
+  rowLanes: LANES,
+  sumLanes: LANES,
+  flatLanes: LANES,
+  headsInRegisters: [false, true],
+  stepLanes: LANES,
+  decoderLanes: LANES,
+  decoderRows: [1, 2, 4],
+  decoderColumns: [4, 8, 16],
+  groupSlots: [1, 2, 4, 8],
+  slotCount: [16, 32, 64, 128, 256, 512, 1024, 2048, 4096],
+};
+
+/** What is used where nothing was measured: large blocks and few lanes on a CPU, at least a warp of 32 and small blocks on a GPU. */
 export function defaultTuning(isSoftware: boolean): Tuning {
   return isSoftware
     ? {
       operandMemory: "texture",
       blockRows: 8,
+      blockColumns: 16,
       productLanes: 8,
+      weightOutputs: 16,
+      weightColumns: 8,
+      weightLanes: 8,
+      rowLanes: 32,
+      sumLanes: 8,
+      flatLanes: 64,
+      headsInRegisters: false,
+      stepLanes: 8,
       decoderLanes: 8,
+      decoderRows: 4,
+      decoderColumns: 16,
+      groupSlots: 8,
       slotCount: 16,
     }
     : {
       operandMemory: "buffer",
       blockRows: 4,
-      productLanes: 16,
+      blockColumns: 8,
+      productLanes: 32,
+      weightOutputs: 8,
+      weightColumns: 4,
+      weightLanes: 32,
+      rowLanes: 64,
+      sumLanes: 32,
+      flatLanes: 64,
+      headsInRegisters: true,
+      stepLanes: 32,
       decoderLanes: 64,
+      decoderRows: 2,
+      decoderColumns: 4,
+      groupSlots: 4,
       slotCount: 1024,
     };
 }
 
-/**
- * Layouts that a probe may choose: those of a software adapter and of a GPU where nothing was measured, and others with
- * smaller or larger blocks, more or fewer lanes.
- */
-export const TUNING_CANDIDATES: readonly Tuning[] = [
-  defaultTuning(true),
-  {
-    operandMemory: "texture",
-    blockRows: 4,
-    productLanes: 16,
-    decoderLanes: 8,
-    slotCount: 32,
-  },
-  defaultTuning(false),
-  {
-    operandMemory: "buffer",
-    blockRows: 8,
-    productLanes: 64,
-    decoderLanes: 64,
-    slotCount: 256,
-  },
-];
+/** Whether a layout may be used: every part has one of its values, and blocks of slots fill a group. */
+export function isKnownTuning(tuning: Tuning): boolean {
+  const names = Object.keys(TUNING_VALUES) as (keyof Tuning)[];
+  const isListed = (name: keyof Tuning) =>
+    (TUNING_VALUES[name] as readonly Tuning[keyof Tuning][]).includes(tuning[name]);
+  return names.every(isListed) && tuning.groupSlots % tuning.decoderRows === 0;
+}

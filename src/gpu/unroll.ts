@@ -43,10 +43,10 @@ function iteration(body: string, options: { readonly name: string; readonly valu
 /** The last loop that is to be written out. */
 function lastLoop(
   wgsl: string,
-  constants: ReadonlyMap<string, number>,
+  { constants, all }: { readonly constants: ReadonlyMap<string, number>; readonly all: boolean },
 ): RegExpExecArray | undefined {
   return [...wgsl.matchAll(LOOP)].findLast(([, , , name = "", only]) =>
-    only === undefined || (constants.get(name) ?? NaN) === Number(only)
+    all || only === undefined || (constants.get(name) ?? NaN) === Number(only)
   );
 }
 
@@ -55,14 +55,19 @@ function lastLoop(
  * literal. COUNT is a literal or a constant of the text. A loop marked `// unrolled if COUNT == 4` is one to COUNT, however
  * its bound is written, and stays a loop where COUNT is another number. All iterations stand on the loop's first line, so that line
  * numbers in errors stay right.
+ * @param options.all Writes out loops with a condition in any case (default false).
  * @throws {SyntaxError} When COUNT is not known or a loop is never closed.
  */
-export function unrollLoops(wgsl: string): string {
+export function unrollLoops(
+  wgsl: string,
+  { all = false }: { readonly all?: boolean } = {},
+): string {
   const constants = new Map(
     Array.from(wgsl.matchAll(CONSTANT), ([, name = "", value]) => [name, Number(value)] as const),
   );
   // From the last to the first, so that loops in a loop are written out before it.
-  for (let loop = lastLoop(wgsl, constants); loop; loop = lastLoop(wgsl, constants)) {
+  const next = () => lastLoop(wgsl, { constants, all });
+  for (let loop = next(); loop; loop = next()) {
     const [head, name = "", literal = "", condition] = loop;
     const bound = condition ?? literal;
     const count = constants.get(bound) ?? Number(/^(\d+)u$/.exec(bound)?.[1]);

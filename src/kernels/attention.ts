@@ -26,7 +26,7 @@ import {
   output,
   productGroups,
   productKernel,
-  ROW_LANES,
+  rowKernel,
   rowProductIterations,
   type RowSize,
 } from "./operands.ts";
@@ -49,7 +49,7 @@ export const QKV_FORWARD: KernelSpec = {
     operandOutput("qkv_N3D"),
   ],
   overrides: ["LANES"],
-  iterations: (of) => rowProductIterations(of("width4")),
+  iterations: (of) => rowProductIterations(of, of("width4")),
 };
 
 /** Iterations of one loop over a head's vec4: none where the head is written out. */
@@ -130,9 +130,6 @@ export const ATTENTION_BACKWARD_KEY_VALUE: KernelSpec = {
   overrides: ["LANES"],
   iterations: (of) => 3 * headIterations(of) + keyIterations(of, of(LONGEST)),
 };
-
-/** The default of `override LANES` in attention_decode. */
-const DECODE_LANES = 8;
 
 /** D and H; the head width D/H is a multiple of 4, at most 128. */
 export interface AttentionShape {
@@ -215,12 +212,12 @@ export function addAttentionForward<Size extends RowSize>(
   },
 ): void {
   const { shape, maxPositions, ...bindings } = options;
-  plan.add(kernelOf(commands.gpu, ATTENTION_FORWARD, headConstants(shape)), {
+  plan.add(rowKernel(commands.gpu, ATTENTION_FORWARD, headConstants(shape)), {
     bindings,
     launch: ({ rowCount }) => ({
       params: attentionParams(shape, rowCount),
       sizes: { [LONGEST]: Math.min(rowCount, maxPositions) },
-      workgroups: gridGroups(rowCount * shape.headCount, ROW_LANES),
+      workgroups: gridGroups(rowCount * shape.headCount, commands.gpu.tuning.rowLanes),
     }),
   });
 }
@@ -240,11 +237,13 @@ export function addAttentionDecode<Size extends RowSize>(
   },
 ): void {
   const { shape, maxPositions, ...bindings } = options;
-  plan.add(kernelOf(commands.gpu, ATTENTION_DECODE, headConstants(shape)), {
+  const { stepLanes } = commands.gpu.tuning;
+  const constants = { ...headConstants(shape), LANES: stepLanes };
+  plan.add(kernelOf(commands.gpu, ATTENTION_DECODE, constants), {
     bindings,
     launch: ({ rowCount }) => ({
       params: { ...attentionParams(shape, rowCount), max_positions: maxPositions },
-      workgroups: [groupsOf(rowCount * shape.headCount, DECODE_LANES)],
+      workgroups: [groupsOf(rowCount * shape.headCount, stepLanes)],
     }),
   });
 }
@@ -269,12 +268,12 @@ export function addAttentionBackward<Size extends RowSize>(
 ): void {
   const { shape, maxPositions, ...bindings } = options;
   for (const spec of [ATTENTION_BACKWARD_QUERY, ATTENTION_BACKWARD_KEY_VALUE]) {
-    plan.add(kernelOf(commands.gpu, spec, headConstants(shape)), {
+    plan.add(rowKernel(commands.gpu, spec, headConstants(shape)), {
       bindings,
       launch: ({ rowCount }) => ({
         params: attentionParams(shape, rowCount),
         sizes: { [LONGEST]: Math.min(rowCount, maxPositions) },
-        workgroups: gridGroups(rowCount * shape.headCount, ROW_LANES),
+        workgroups: gridGroups(rowCount * shape.headCount, commands.gpu.tuning.rowLanes),
       }),
     });
   }

@@ -4,7 +4,8 @@ import clipScale from "#shaders/clip_scale.wgsl" with { type: "text" };
 import gradientNorm from "#shaders/gradient_norm.wgsl" with { type: "text" };
 import gradientReduce from "#shaders/gradient_reduce.wgsl" with { type: "text" };
 import type { Commands, Plan } from "../gpu/commands.ts";
-import { type KernelSpec, loop, MAX_ITERATIONS } from "../gpu/kernel.ts";
+import type { Gpu } from "../gpu/device.ts";
+import { type Kernel, type KernelSpec, loop, MAX_ITERATIONS } from "../gpu/kernel.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { GRID, gridGroups, groupsOf, input, kernelOf, output, ROW_CHUNKS } from "./operands.ts";
 
@@ -75,11 +76,13 @@ export const CLIP_ADAM: KernelSpec = {
   iterations: () => 0,
 };
 
-/** The default of `override LANES` in the flat kernels. */
-const FLAT_LANES = 64;
-const NORM_LANES = 8;
 /** Entries of one block of gradient_norm, four times its `BLOCK4`: it decides the bits of the norm. */
 export const NORM_BLOCK = 4096;
+
+/** A kernel over the flat parameters, with the adapter's lanes. */
+function flatKernel(gpu: Gpu, spec: KernelSpec): Kernel {
+  return kernelOf(gpu, spec, { LANES: gpu.tuning.flatLanes });
+}
 
 /** A range of parameters, in floats. */
 export interface GradientRange {
@@ -102,7 +105,7 @@ export function addGradientReduce<Size extends { readonly accumulate: boolean }>
 ): void {
   const { partials, gradient, chunkStride, ranges } = options;
   for (const { length, partialOffset, gradientOffset } of ranges) {
-    plan.add(kernelOf(commands.gpu, GRADIENT_REDUCE), {
+    plan.add(flatKernel(commands.gpu, GRADIENT_REDUCE), {
       bindings: { partials, gradient },
       launch: ({ accumulate }) => ({
         params: {
@@ -112,7 +115,7 @@ export function addGradientReduce<Size extends { readonly accumulate: boolean }>
           chunk_stride4: chunkStride / 4,
           accumulate: Number(accumulate),
         },
-        workgroups: gridGroups(Math.ceil(length / 4), FLAT_LANES),
+        workgroups: gridGroups(Math.ceil(length / 4), commands.gpu.tuning.flatLanes),
       }),
     });
   }
@@ -131,12 +134,13 @@ export function addGradientNorm<Size extends { readonly maxNorm: number }>(
   },
 ): void {
   const { gradient, block_squares, clip_2, parameterCount } = options;
+  const { sumLanes } = commands.gpu.tuning;
   const blocks = Math.ceil(parameterCount / NORM_BLOCK);
-  plan.add(kernelOf(commands.gpu, GRADIENT_NORM), {
+  plan.add(kernelOf(commands.gpu, GRADIENT_NORM, { LANES: sumLanes }), {
     bindings: { gradient, block_squares },
     launch: () => ({
       params: { vec4_count: Math.ceil(parameterCount / 4) },
-      workgroups: [groupsOf(blocks, NORM_LANES)],
+      workgroups: [groupsOf(blocks, sumLanes)],
     }),
   });
   addClipScale(commands, plan, { block_squares, clip_2, blockCount: blocks });
@@ -206,7 +210,7 @@ export function addClipAdam<Size extends AdamArguments>(
   },
 ): void {
   const { parameterCount, ...bindings } = options;
-  plan.add(kernelOf(commands.gpu, CLIP_ADAM), {
+  plan.add(flatKernel(commands.gpu, CLIP_ADAM), {
     bindings,
     launch: ({ adam: { learningRate, beta1, beta2, epsilon, step } }) => ({
       params: {
@@ -219,7 +223,7 @@ export function addClipAdam<Size extends AdamArguments>(
         one_minus_beta1: 1 - beta1,
         one_minus_beta2: 1 - beta2,
       },
-      workgroups: gridGroups(Math.ceil(parameterCount / 4), FLAT_LANES),
+      workgroups: gridGroups(Math.ceil(parameterCount / 4), commands.gpu.tuning.flatLanes),
     }),
   });
 }

@@ -5,6 +5,7 @@ import type { Commands, Plan } from "../gpu/commands.ts";
 import { type KernelSpec, loop } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
 import {
+  COLUMN_LANES,
   GRID,
   gridGroups,
   groupsOf,
@@ -12,7 +13,7 @@ import {
   kernelOf,
   operandInput,
   output,
-  ROW_LANES,
+  rowKernel,
   type RowSize,
 } from "./operands.ts";
 
@@ -59,11 +60,11 @@ export function addEmbeddingForward<Size extends RowSize>(
 ): void {
   const { token_N4, w, x_ND, width, weightOffset } = options;
   const width4 = width / 4;
-  plan.add(kernelOf(commands.gpu, EMBEDDING_FORWARD), {
+  plan.add(rowKernel(commands.gpu, EMBEDDING_FORWARD), {
     bindings: { token_N4, w, x_ND },
     launch: ({ rowCount }) => ({
       params: { row_count: rowCount, width4, weight_offset4: weightOffset / 4 },
-      workgroups: gridGroups(rowCount * width4, ROW_LANES),
+      workgroups: gridGroups(rowCount * width4, commands.gpu.tuning.rowLanes),
     }),
   });
 }
@@ -100,7 +101,7 @@ export function addEmbeddingBackward<Size extends RowSize & { readonly accumulat
       },
       sizes: { [TOKEN_ROWS]: rowCount },
       workgroups: [
-        groupsOf(width4, ROW_LANES),
+        groupsOf(width4, COLUMN_LANES),
         Math.min(vocabSize, GRID_ENTRIES),
         groupsOf(vocabSize, GRID_ENTRIES),
       ],

@@ -3,15 +3,7 @@ import gatedSiluForward from "#shaders/gated_silu_forward.wgsl" with { type: "te
 import type { Commands, Plan } from "../gpu/commands.ts";
 import type { KernelSpec } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
-import {
-  GRID,
-  gridGroups,
-  input,
-  kernelOf,
-  operandOutput,
-  ROW_LANES,
-  type RowSize,
-} from "./operands.ts";
+import { GRID, gridGroups, input, operandOutput, rowKernel, type RowSize } from "./operands.ts";
 
 export const GATED_SILU_FORWARD: KernelSpec = {
   name: "gated_silu_forward",
@@ -30,11 +22,11 @@ export function addGatedSiluForward<Size extends RowSize>(
   options: { readonly gate_up_N2F: Tensor; readonly y_NF: Operand; readonly width: number },
 ): void {
   const { width, ...bindings } = options;
-  plan.add(kernelOf(commands.gpu, GATED_SILU_FORWARD), {
+  plan.add(rowKernel(commands.gpu, GATED_SILU_FORWARD), {
     bindings,
     launch: ({ rowCount }) => ({
       params: { row_count: rowCount, width4: width / 4 },
-      workgroups: gridGroups(rowCount * width / 4, ROW_LANES),
+      workgroups: gridGroups(rowCount * width / 4, commands.gpu.tuning.rowLanes),
     }),
   });
 }

@@ -10,11 +10,10 @@ import {
   GRID,
   gridGroups,
   input,
-  kernelOf,
   operandInput,
   operandOutput,
   output,
-  ROW_LANES,
+  rowKernel,
   type RowSize,
 } from "./operands.ts";
 
@@ -88,7 +87,7 @@ export function addGroupedAttentionForward<Size extends PositionSize>(
   const groupHeads = headCount / groupCount;
   const shared = sharedHeads(commands.gpu, { groupHeads, width4: headWidth / 4 });
   const runs = Math.ceil(groupHeads / shared);
-  const kernel = kernelOf(commands.gpu, GROUPED_ATTENTION_FORWARD, {
+  const kernel = rowKernel(commands.gpu, GROUPED_ATTENTION_FORWARD, {
     HEAD_WIDTH4: headWidth / 4,
     SHARED_HEADS: shared,
   });
@@ -103,7 +102,7 @@ export function addGroupedAttentionForward<Size extends PositionSize>(
           segment,
           scale: 1 / Math.sqrt(headWidth),
         },
-        workgroups: gridGroups(rowCount * groupCount * runs, ROW_LANES),
+        workgroups: gridGroups(rowCount * groupCount * runs, commands.gpu.tuning.rowLanes),
         times: Number(segment * KEY_SEGMENT < positionCount),
       }),
     });

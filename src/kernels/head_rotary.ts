@@ -9,9 +9,8 @@ import {
   GRID,
   gridGroups,
   input,
-  kernelOf,
   operandOutput,
-  ROW_LANES,
+  rowKernel,
   type RowSize,
 } from "./operands.ts";
 
@@ -83,7 +82,7 @@ export function addHeadRotaryForward<Size extends RowSize>(
 ): void {
   const { shape, norm, ...bindings } = options;
   const { headCount, groupCount, headWidth } = shape;
-  plan.add(kernelOf(commands.gpu, HEAD_ROTARY_FORWARD), {
+  plan.add(rowKernel(commands.gpu, HEAD_ROTARY_FORWARD), {
     bindings,
     launch: ({ rowCount }) => ({
       params: {
@@ -96,7 +95,7 @@ export function addHeadRotaryForward<Size extends RowSize>(
         key_gain4: (norm?.keyGain ?? 0) / 4,
         epsilon: norm?.epsilon ?? 0,
       },
-      workgroups: gridGroups(rowCount * (headCount + 2 * groupCount), ROW_LANES),
+      workgroups: gridGroups(rowCount * (headCount + 2 * groupCount), commands.gpu.tuning.rowLanes),
     }),
   });
 }

@@ -9,6 +9,7 @@ import { type KernelSpec, loop } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
 import {
   CHUNK_ROWS,
+  COLUMN_LANES,
   groupsOf,
   input,
   kernelOf,
@@ -16,7 +17,7 @@ import {
   operandOutput,
   output,
   ROW_CHUNKS,
-  ROW_LANES,
+  rowKernel,
   type RowSize,
 } from "./operands.ts";
 
@@ -91,11 +92,11 @@ export function addLayernormForward<Size extends RowSize>(
   },
 ): void {
   const { width, gainOffset, ...bindings } = options;
-  plan.add(kernelOf(commands.gpu, LAYERNORM_FORWARD), {
+  plan.add(rowKernel(commands.gpu, LAYERNORM_FORWARD), {
     bindings,
     launch: ({ rowCount }) => ({
       params: { row_count: rowCount, width4: width / 4, gain_offset4: gainOffset / 4 },
-      workgroups: [groupsOf(rowCount, ROW_LANES)],
+      workgroups: [groupsOf(rowCount, commands.gpu.tuning.rowLanes)],
     }),
   });
 }
@@ -136,10 +137,10 @@ export function addLayernormBackward<Size extends RowSize>(
         chunk_stride4: options.chunkStride / 4,
       },
       sizes: { [CHUNK_ROWS]: rowCount },
-      workgroups: [groupsOf(width4, ROW_LANES), ROW_CHUNKS],
+      workgroups: [groupsOf(width4, COLUMN_LANES), ROW_CHUNKS],
     }),
   });
-  plan.add(kernelOf(commands.gpu, LAYERNORM_BACKWARD), {
+  plan.add(rowKernel(commands.gpu, LAYERNORM_BACKWARD), {
     bindings: {
       dy_ND,
       x_ND,
@@ -155,7 +156,7 @@ export function addLayernormBackward<Size extends RowSize>(
         gain_offset4: gainOffset / 4,
         has_residual: Number(options.dresidual_ND !== undefined),
       },
-      workgroups: [groupsOf(rowCount, ROW_LANES)],
+      workgroups: [groupsOf(rowCount, commands.gpu.tuning.rowLanes)],
     }),
   });
 }

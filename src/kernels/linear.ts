@@ -17,7 +17,8 @@ import { type KernelSpec, loop } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
 import {
   CHUNK_ROWS,
-  groupsOf,
+  GRID,
+  gridGroups,
   input,
   kernelOf,
   operandInput,
@@ -39,7 +40,9 @@ export const LINEAR_FORWARD: KernelSpec = {
   params: PRODUCT_PARAMS,
   bindings: [operandInput("x_NK"), operandInput("w"), output("y_NM")],
   overrides: ["LANES"],
-  iterations: (of) => rowProductIterations(of("width4")) + 4 * of("BLOCK_ROWS") * loop(4),
+  iterations: (of) =>
+    rowProductIterations(of, of("width4")) +
+    of("BLOCK_ROWS") * of("BLOCK_COLUMNS4") * loop(4),
 };
 
 export const LINEAR_RESIDUAL_FORWARD: KernelSpec = {
@@ -49,7 +52,7 @@ export const LINEAR_RESIDUAL_FORWARD: KernelSpec = {
   params: PRODUCT_PARAMS,
   bindings: [operandInput("x_NK"), operandInput("w"), input("residual_NM"), output("y_NM")],
   overrides: ["LANES"],
-  iterations: (of) => rowProductIterations(of("width4")),
+  iterations: (of) => rowProductIterations(of, of("width4")),
 };
 
 export const LINEAR_GELU_FORWARD: KernelSpec = {
@@ -59,7 +62,7 @@ export const LINEAR_GELU_FORWARD: KernelSpec = {
   params: PRODUCT_PARAMS,
   bindings: [operandInput("x_NK"), operandInput("w"), output("z_NM"), operandOutput("y_NM")],
   overrides: ["LANES"],
-  iterations: (of) => rowProductIterations(of("width4")),
+  iterations: (of) => rowProductIterations(of, of("width4")),
 };
 
 export const LINEAR_BACKWARD_INPUT: KernelSpec = {
@@ -88,7 +91,7 @@ const ROW_STEP = 2;
 export const LINEAR_BACKWARD_WEIGHT: KernelSpec = {
   name: "linear_backward_weight",
   wgsl: linearBackwardWeight,
-  shared: [productWeights],
+  shared: [productWeights, GRID],
   params: [
     ["width4", "u32"],
     ["column_count", "u32"],
@@ -106,9 +109,6 @@ export const LINEAR_BACKWARD_WEIGHT: KernelSpec = {
   overrides: ["LANES"],
   iterations: (of) => loop(Math.ceil(of(CHUNK_ROWS) / ROW_STEP)),
 };
-
-/** The default of `override LANES` in linear_backward_weight. */
-const WEIGHT_LANES = 8;
 
 /** W [columnCount, width] at `weightOffset` floats in the flat parameters, its bias right after it. */
 export interface LinearShape {
@@ -227,7 +227,14 @@ export function addLinearBackwardWeight<Size extends RowSize>(
   },
 ): void {
   const { dy_NM, x_NK, chunkStart_9, partials, shape, dyWidth = shape.columnCount } = options;
-  plan.add(kernelOf(commands.gpu, LINEAR_BACKWARD_WEIGHT), {
+  const { weightOutputs, weightColumns, weightLanes } = commands.gpu.tuning;
+  const kernel = kernelOf(commands.gpu, LINEAR_BACKWARD_WEIGHT, {
+    WEIGHT_OUTPUTS4: weightOutputs / 4,
+    WEIGHT_COLUMNS4: weightColumns / 4,
+    LANES: weightLanes,
+  });
+  const blocks = (shape.width / weightColumns) * Math.ceil(shape.columnCount / weightOutputs);
+  plan.add(kernel, {
     bindings: { dy_NM, x_NK, chunk_start: chunkStart_9, partials },
     launch: ({ rowCount }) => ({
       sizes: { [CHUNK_ROWS]: rowCount },
@@ -239,11 +246,7 @@ export function addLinearBackwardWeight<Size extends RowSize>(
         chunk_stride4: options.chunkStride / 4,
         has_bias: Number(options.hasBias),
       },
-      workgroups: [
-        groupsOf(shape.width / 8, WEIGHT_LANES),
-        groupsOf(shape.columnCount, 16),
-        ROW_CHUNKS,
-      ],
+      workgroups: [...gridGroups(blocks, weightLanes), ROW_CHUNKS],
     }),
   });
 }

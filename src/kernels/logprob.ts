@@ -7,21 +7,21 @@ import onlineSoftmax from "#shaders/online_softmax.wgsl" with { type: "text" };
 import productBlock from "#shaders/product_block.wgsl" with { type: "text" };
 import productRows from "#shaders/product_rows.wgsl" with { type: "text" };
 import type { Commands, Plan } from "../gpu/commands.ts";
-import { type KernelSpec, loop, MAX_ITERATIONS } from "../gpu/kernel.ts";
+import { type KernelSpec, loop, MAX_ITERATIONS, type SizeOf } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
 import { addGradientReduce } from "./clip_adam.ts";
 import { addLinearBackwardInput, addLinearBackwardWeight } from "./linear.ts";
 import {
   groupsOf,
   input,
-  kernelOf,
   operandInput,
   operandOutput,
   output,
   productGroups,
   productKernel,
+  productRowGroups,
   ROW_CHUNKS,
-  ROW_LANES,
+  rowKernel,
   rowProductIterations,
   type RowSize,
 } from "./operands.ts";
@@ -34,9 +34,9 @@ const HEAD_PARAMS = [
   ["inverse_temperature", "f32"],
 ] as const;
 
-/** Iterations for one block of 16 entries: their addresses, their biases, and the product. */
-function blockIterations(width4: number): number {
-  return rowProductIterations(width4) + loop(4);
+/** Iterations for one block of entries: their addresses, their biases, and the product. */
+function blockIterations(of: SizeOf): number {
+  return rowProductIterations(of, of("width4")) + loop(of("BLOCK_COLUMNS4"));
 }
 
 export const LOGPROB_FORWARD: KernelSpec = {
@@ -46,7 +46,7 @@ export const LOGPROB_FORWARD: KernelSpec = {
   params: [...HEAD_PARAMS, ["first_entry", "u32"], ["entry_count", "u32"]],
   bindings: [operandInput("h_ND"), operandInput("w"), input("target_N"), output("segments")],
   overrides: ["LANES"],
-  iterations: (of) => loop(of("entry_count") / 16, blockIterations(of("width4"))),
+  iterations: (of) => loop(of("entry_count") / (4 * of("BLOCK_COLUMNS4")), blockIterations(of)),
 };
 
 export const LOGPROB_MERGE: KernelSpec = {
@@ -73,7 +73,7 @@ export const LOGPROB_BACKWARD: KernelSpec = {
     operandOutput("dz_NC"),
   ],
   overrides: ["LANES"],
-  iterations: (of) => rowProductIterations(of("width4")),
+  iterations: (of) => rowProductIterations(of, of("width4")),
 };
 
 /** Vocabulary entries of one segment, `SEGMENT` in logprob_forward.wgsl: it decides the bits of log-probs. */
@@ -115,13 +115,19 @@ function headParams(shape: HeadShape, size: LogprobSize): Record<string, number>
 }
 
 /**
- * Entries of a segment that one dispatch of logprob_forward takes, a multiple of 16: as few dispatches as loops allow, of equal
- * shares. An online softmax is serial, so that cuts change no bit.
+ * Entries of a segment that one dispatch of logprob_forward takes, a multiple of the columns of a block: as few dispatches as
+ * loops allow, of equal shares. An online softmax is serial, so that cuts change no bit.
+ *
+ * @param columns Columns of a block (`blockColumns` of the tuning).
  */
-export function entriesPerDispatch({ width, vocabSize }: Omit<HeadShape, "weightOffset">): number {
-  const blocks = Math.ceil(Math.min(vocabSize, SEGMENT_ENTRIES) / 16);
-  const most = Math.max(1, Math.floor((MAX_ITERATIONS - 1) / (1 + blockIterations(width / 4))));
-  return 16 * Math.ceil(blocks / Math.ceil(blocks / most));
+export function entriesPerDispatch(
+  { width, vocabSize }: Omit<HeadShape, "weightOffset">,
+  columns: number,
+): number {
+  const blocks = Math.ceil(Math.min(vocabSize, SEGMENT_ENTRIES) / columns);
+  const ofBlock = (name: string) => name === "width4" ? width / 4 : columns / 4;
+  const most = Math.max(1, Math.floor((MAX_ITERATIONS - 1) / (1 + blockIterations(ofBlock))));
+  return columns * Math.ceil(blocks / Math.ceil(blocks / most));
 }
 
 /** Adds result_N4 = (log π(target), entropy, lse, 0) per row to a plan. */
@@ -139,7 +145,7 @@ export function addLogprobForward<Size extends LogprobSize>(
   },
 ): void {
   const { h_ND, w, target_N, segments, result_N4, shape } = options;
-  const entryCount = entriesPerDispatch(shape);
+  const entryCount = entriesPerDispatch(shape, commands.gpu.tuning.blockColumns);
   const segmentEnd = Math.min(shape.vocabSize, SEGMENT_ENTRIES);
   for (let first = 0; first < segmentEnd; first += entryCount) {
     plan.add(productKernel(commands.gpu, LOGPROB_FORWARD), {
@@ -147,7 +153,7 @@ export function addLogprobForward<Size extends LogprobSize>(
       launch: (size) => ({
         params: { ...headParams(shape, size), first_entry: first, entry_count: entryCount },
         workgroups: [
-          productGroups(commands.gpu, { rowCount: size.rowCount, columnCount: 16 })[0],
+          productRowGroups(commands.gpu, size.rowCount),
           segmentCount(shape.vocabSize),
         ],
       }),
@@ -174,7 +180,7 @@ export function addLogprobMerge<Size extends RowSize>(
   },
 ): void {
   const { segments, result_N4, vocabSize, temperature } = options;
-  plan.add(kernelOf(commands.gpu, LOGPROB_MERGE), {
+  plan.add(rowKernel(commands.gpu, LOGPROB_MERGE), {
     bindings: { segments, result_N4 },
     launch: (size) => ({
       params: {
@@ -182,7 +188,7 @@ export function addLogprobMerge<Size extends RowSize>(
         segment_count: segmentCount(vocabSize),
         inverse_temperature: 1 / temperature(size),
       },
-      workgroups: [groupsOf(size.rowCount, ROW_LANES)],
+      workgroups: [groupsOf(size.rowCount, commands.gpu.tuning.rowLanes)],
     }),
   });
 }

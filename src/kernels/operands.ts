@@ -4,7 +4,13 @@ import grid from "#shaders/grid.wgsl" with { type: "text" };
 import operandTexture from "#shaders/operand_texture.wgsl" with { type: "text" };
 import type { Gpu } from "../gpu/device.ts";
 import { compileKernel } from "../gpu/device.ts";
-import { type BindingSpec, type Kernel, type KernelSpec, loop } from "../gpu/kernel.ts";
+import {
+  type BindingSpec,
+  type Kernel,
+  type KernelSpec,
+  loop,
+  type SizeOf,
+} from "../gpu/kernel.ts";
 
 /**
  * A kernel with its default overrides and constants, or with those given; compiled at most once per device. Names that the
@@ -106,8 +112,8 @@ export function gridGroups(count: number, lanes: number): readonly [number, numb
 }
 
 /** Iterations of a product over rows of 4·`width4` columns: of `set_columns`, then of `accumulate_rows`. */
-export function rowProductIterations(width4: number): number {
-  return loop(16) + loop(width4);
+export function rowProductIterations(of: SizeOf, width4: number): number {
+  return loop(4 * of("BLOCK_COLUMNS4")) + loop(width4);
 }
 
 /** Iterations of `accumulate_outputs` in shaders/product_outputs.wgsl. */
@@ -115,21 +121,39 @@ export function outputProductIterations(columnCount: number): number {
   return loop(Math.ceil(columnCount / 4));
 }
 
-/** A kernel made of shaders/product_block.wgsl, with the adapter's block of rows and lanes. */
-export function productKernel(gpu: Gpu, spec: KernelSpec): Kernel {
-  const { blockRows, productLanes } = gpu.tuning;
-  return kernelOf(gpu, spec, { BLOCK_ROWS: blockRows, LANES: productLanes });
+/** The adapter's block of rows × columns, as constants of shaders/product_block.wgsl. */
+export function blockConstants({ tuning: { blockRows, blockColumns } }: Gpu) {
+  return { BLOCK_ROWS: blockRows, BLOCK_COLUMNS4: blockColumns / 4 };
 }
 
-/** Workgroups of a row product: each invocation owns `blockRows` rows × 16 columns. */
+/** A kernel made of shaders/product_block.wgsl, with the adapter's block and lanes. */
+export function productKernel(gpu: Gpu, spec: KernelSpec): Kernel {
+  return kernelOf(gpu, spec, { ...blockConstants(gpu), LANES: gpu.tuning.productLanes });
+}
+
+/** Workgroups of a row product: each invocation owns `blockRows` rows × `blockColumns` columns. */
 export function productGroups(
   gpu: Gpu,
   size: { readonly rowCount: number; readonly columnCount: number },
 ): readonly [number, number] {
-  const { blockRows, productLanes } = gpu.tuning;
-  const { rowCount, columnCount } = size;
-  return [groupsOf(Math.ceil(rowCount / blockRows), productLanes), Math.ceil(columnCount / 16)];
+  const { blockColumns } = gpu.tuning;
+  return [productRowGroups(gpu, size.rowCount), Math.ceil(size.columnCount / blockColumns)];
 }
 
-/** The default of `override LANES` in kernels with one invocation a row or vec4. */
-export const ROW_LANES = 32;
+/** Workgroups along the rows of a product. */
+export function productRowGroups(gpu: Gpu, rowCount: number): number {
+  const { blockRows, productLanes } = gpu.tuning;
+  return groupsOf(Math.ceil(rowCount / blockRows), productLanes);
+}
+
+/** The default of `override LANES` in kernels with an invocation a vec4 of the model's width: a warp, as widths are short. */
+export const COLUMN_LANES = 32;
+
+/** A kernel with an invocation a row, head or vec4 of the batch, with the adapter's lanes. */
+export function rowKernel(
+  gpu: Gpu,
+  spec: KernelSpec,
+  overrides: Readonly<Record<string, number>> = {},
+): Kernel {
+  return kernelOf(gpu, spec, { ...overrides, LANES: gpu.tuning.rowLanes });
+}

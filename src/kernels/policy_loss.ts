@@ -4,7 +4,7 @@ import { KL_KINDS, type PolicyLossOptions, SURROGATE_KINDS } from "../equations/
 import type { Commands, Plan } from "../gpu/commands.ts";
 import type { KernelSpec } from "../gpu/kernel.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import { groupsOf, input, kernelOf, output, ROW_LANES, type RowSize } from "./operands.ts";
+import { groupsOf, input, output, rowKernel, type RowSize } from "./operands.ts";
 
 export const POLICY_LOSS: KernelSpec = {
   name: "policy_loss",
@@ -48,7 +48,7 @@ export function addPolicyLoss<Size extends LossArguments>(
     readonly dresult_N2: Tensor;
   },
 ): void {
-  plan.add(kernelOf(commands.gpu, POLICY_LOSS), {
+  plan.add(rowKernel(commands.gpu, POLICY_LOSS), {
     bindings: options,
     launch: ({ rowCount, loss }) => ({
       params: {
@@ -60,7 +60,7 @@ export function addPolicyLoss<Size extends LossArguments>(
         kl_coef: loss.klCoef,
         entropy_coef: loss.entropyCoef,
       },
-      workgroups: [groupsOf(rowCount, ROW_LANES)],
+      workgroups: [groupsOf(rowCount, commands.gpu.tuning.rowLanes)],
     }),
   });
 }

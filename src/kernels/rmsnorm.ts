@@ -5,7 +5,7 @@ import sumOfParts from "#shaders/sum_of_parts.wgsl" with { type: "text" };
 import type { Commands, Plan } from "../gpu/commands.ts";
 import { type KernelSpec, loop } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
-import { groupsOf, input, kernelOf, operandOutput, ROW_LANES, type RowSize } from "./operands.ts";
+import { groupsOf, input, operandOutput, rowKernel, type RowSize } from "./operands.ts";
 
 export const RMSNORM_FORWARD: KernelSpec = {
   name: "rmsnorm_forward",
@@ -34,11 +34,11 @@ export function addRmsnormForward<Size extends RowSize>(
   },
 ): void {
   const { width, gainOffset, epsilon, ...bindings } = options;
-  plan.add(kernelOf(commands.gpu, RMSNORM_FORWARD), {
+  plan.add(rowKernel(commands.gpu, RMSNORM_FORWARD), {
     bindings,
     launch: ({ rowCount }) => ({
       params: { row_count: rowCount, width4: width / 4, gain4: gainOffset / 4, epsilon },
-      workgroups: [groupsOf(rowCount, ROW_LANES)],
+      workgroups: [groupsOf(rowCount, commands.gpu.tuning.rowLanes)],
     }),
   });
 }

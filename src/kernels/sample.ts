@@ -94,18 +94,20 @@ function callIterations(of: SizeOf): number {
 function decodeIterations(of: SizeOf): number {
   const [lanes, width4, feed4, heads] = [of("LANES"), of("WIDTH4"), of("FEED4"), of("HEADS")];
   const shared = (units: number, inner = 0) => loop(Math.ceil(units / lanes), inner);
+  const [slots, blockColumns] = [of("SLOTS"), 4 * of("BLOCK_COLUMNS4")];
+  const blocks = Math.ceil(slots / of("BLOCK_ROWS"));
   const product = (columns: number, inner4: number) =>
-    shared(SLOT_BLOCKS * Math.ceil(columns / 16), rowProductIterations(inner4));
-  const normalize = shared(WORKGROUP_SLOTS, layernormIterations(width4));
+    shared(blocks * Math.ceil(columns / blockColumns), rowProductIterations(of, inner4));
+  const normalize = shared(slots, layernormIterations(width4));
   const attend = 2 * headIterations(of) + keyIterations(of, of("max_positions"));
   const layer = 2 * normalize + product(12 * width4, width4) +
-    shared(WORKGROUP_SLOTS * heads, attend) + product(4 * width4, width4) +
+    shared(slots * heads, attend) + product(4 * width4, width4) +
     product(4 * feed4, width4) + product(4 * width4, feed4);
-  const order = shared(WORKGROUP_SLOTS, loop(WORKGROUP_SLOTS)) + loop(WORKGROUP_SLOTS);
-  const advance = shared(WORKGROUP_SLOTS, 2 * loop(of("VOCAB")) + callIterations(of));
-  const token = order + shared(WORKGROUP_SLOTS * width4) + loop(of("LAYERS"), layer) + normalize +
+  const order = shared(slots, loop(slots)) + loop(slots);
+  const advance = shared(slots, 2 * loop(of("VOCAB")) + callIterations(of));
+  const token = order + shared(slots * width4) + loop(of("LAYERS"), layer) + normalize +
     product(of("VOCAB"), width4) + advance;
-  return loop(of("token_count"), token) + 2 * shared(WORKGROUP_SLOTS);
+  return loop(of("token_count"), token) + 2 * shared(slots);
 }
 
 /** The log-sum-exp of each segment of a slot's logits: what ROLLOUT_ADVANCE draws from. */
@@ -154,10 +156,8 @@ export const ROLLOUT_ADVANCE: KernelSpec = {
   },
 };
 
-/** Episodes that one workgroup of the fused decoder plays at a time, `SLOTS` in rollout_decode.wgsl. */
+/** Episodes that one workgroup of the fused decoder plays at a time at most, `SLOTS` in rollout_decode.wgsl. */
 export const WORKGROUP_SLOTS = 8;
-/** Blocks of rows that those are, at the default `BLOCK_ROWS`. */
-const SLOT_BLOCKS = 2;
 /** 32-bit words of one `Slot` in slots.wgsl. */
 export const SLOT_WORDS = 9;
 /** Where the fields of a slot lie, in words. */

@@ -8,11 +8,10 @@ import {
   GRID,
   gridGroups,
   input,
-  kernelOf,
   operandInput,
   operandOutput,
   output,
-  ROW_LANES,
+  rowKernel,
   type RowSize,
 } from "./operands.ts";
 
@@ -88,11 +87,11 @@ export function addScoredRowsForward<Size extends ScoredSize>(
 ): void {
   const { width, ...bindings } = options;
   const width4 = width / 4;
-  plan.add(kernelOf(commands.gpu, SCORED_ROWS_FORWARD), {
+  plan.add(rowKernel(commands.gpu, SCORED_ROWS_FORWARD), {
     bindings,
     launch: ({ scoredCount }) => ({
       params: { row_count: scoredCount, width4 },
-      workgroups: gridGroups(scoredCount * width4, ROW_LANES),
+      workgroups: gridGroups(scoredCount * width4, commands.gpu.tuning.rowLanes),
     }),
   });
 }
@@ -113,11 +112,11 @@ export function addScoredRowsBackward<Size extends ScoredSize>(
 ): void {
   const { width, ...bindings } = options;
   const width4 = width / 4;
-  plan.add(kernelOf(commands.gpu, SCORED_ROWS_BACKWARD), {
+  plan.add(rowKernel(commands.gpu, SCORED_ROWS_BACKWARD), {
     bindings,
     launch: ({ rowCount }) => ({
       params: { row_count: rowCount, width4 },
-      workgroups: gridGroups(rowCount * width4, ROW_LANES),
+      workgroups: gridGroups(rowCount * width4, commands.gpu.tuning.rowLanes),
     }),
   });
 }

@@ -8,10 +8,11 @@ import storedRows from "#shaders/stored_rows.wgsl" with { type: "text" };
 import storedWeights from "#shaders/stored_weights.wgsl" with { type: "text" };
 import type { Commands, Plan } from "../gpu/commands.ts";
 import type { Gpu } from "../gpu/device.ts";
-import { type Kernel, type KernelSpec, loop, MAX_ITERATIONS } from "../gpu/kernel.ts";
+import { type Kernel, type KernelSpec, loop, MAX_ITERATIONS, type SizeOf } from "../gpu/kernel.ts";
 import { type Operand, type Tensor, TEXEL_BYTES } from "../gpu/tensor.ts";
 import { addLogprobMerge, type LogprobSize, SEGMENT_ENTRIES, segmentCount } from "./logprob.ts";
 import {
+  blockConstants,
   GRID,
   gridGroups,
   groupsOf,
@@ -19,7 +20,7 @@ import {
   kernelOf,
   operandInput,
   output,
-  ROW_LANES,
+  rowKernel,
   type RowSize,
   wordsInput,
 } from "./operands.ts";
@@ -63,8 +64,8 @@ export function rowTexels(width: number, storage: WeightStorage): number {
 }
 
 /** Iterations of a product with a stored matrix: its columns, then the inner dimension. */
-function productIterations(width8: number): number {
-  return loop(16) + loop(2 * width8);
+function productIterations(of: SizeOf, width8: number): number {
+  return loop(4 * of("BLOCK_COLUMNS4")) + loop(2 * width8);
 }
 
 export const STORED_LINEAR_FORWARD: KernelSpec = {
@@ -84,7 +85,7 @@ export const STORED_LINEAR_FORWARD: KernelSpec = {
   ],
   bindings: [operandInput("x_NK"), wordsInput("w"), input("vectors"), output("y_NM")],
   overrides: ["LANES"],
-  iterations: (of) => productIterations(of("width8")),
+  iterations: (of) => productIterations(of, of("width8")),
 };
 
 export const STORED_EMBEDDING_FORWARD: KernelSpec = {
@@ -119,7 +120,8 @@ export const STORED_LOGPROB_FORWARD: KernelSpec = {
   ],
   bindings: [operandInput("h_ND"), wordsInput("w"), input("target_N"), output("segments")],
   overrides: ["LANES"],
-  iterations: (of) => loop(of("entry_count") / 16, productIterations(of("width8"))),
+  iterations: (of) =>
+    loop(of("entry_count") / (4 * of("BLOCK_COLUMNS4")), productIterations(of, of("width8"))),
 };
 
 /** A warp of the common GPUs; on software adapters what was measured. */
@@ -129,7 +131,7 @@ function storedLanes({ adapter, tuning }: Gpu): number {
 
 function storedKernel(gpu: Gpu, spec: KernelSpec, storage: WeightStorage): Kernel {
   return kernelOf(gpu, spec, {
-    BLOCK_ROWS: gpu.tuning.blockRows,
+    ...blockConstants(gpu),
     LANES: storedLanes(gpu),
     STORAGE: STORAGE_CODE[storage],
   });
@@ -173,7 +175,10 @@ export function addStoredLinearForward<Size extends RowSize>(
           bias4: ((biasOffset ?? 0) + firstRow) / 4,
           accumulate: Number(accumulate),
         },
-        workgroups: [rowGroups(commands.gpu, rowCount), groupsOf(sliceRows, 16)],
+        workgroups: [
+          rowGroups(commands.gpu, rowCount),
+          groupsOf(sliceRows, commands.gpu.tuning.blockColumns),
+        ],
       }),
     });
   }
@@ -192,7 +197,7 @@ export function addStoredEmbeddingForward<Size extends RowSize>(
   const { token_N4, matrix, x_ND } = options;
   for (const { words, texel, firstRow, rowCount: sliceRows } of matrix.slices) {
     plan.add(
-      kernelOf(commands.gpu, STORED_EMBEDDING_FORWARD, {
+      rowKernel(commands.gpu, STORED_EMBEDDING_FORWARD, {
         STORAGE: STORAGE_CODE[matrix.storage],
       }),
       {
@@ -205,7 +210,7 @@ export function addStoredEmbeddingForward<Size extends RowSize>(
             entry_count: sliceRows,
             texel0: texel,
           },
-          workgroups: gridGroups(rowCount * matrix.width / 8, ROW_LANES),
+          workgroups: gridGroups(rowCount * matrix.width / 8, commands.gpu.tuning.rowLanes),
         }),
       },
     );
@@ -213,16 +218,16 @@ export function addStoredEmbeddingForward<Size extends RowSize>(
 }
 
 /**
- * Entries of a segment that one dispatch takes, a multiple of 16: as few dispatches as loops allow. An online softmax is serial,
- * so that cuts change no bit.
+ * Entries of a segment that one dispatch takes, a multiple of the columns of a block: as few dispatches as loops allow. An online
+ * softmax is serial, so that cuts change no bit.
+ *
+ * @param columns Columns of a block (`blockColumns` of the tuning).
  */
-export function storedEntriesPerDispatch(width: number): number {
-  const blocks = SEGMENT_ENTRIES / 16;
-  const most = Math.max(
-    1,
-    Math.floor((MAX_ITERATIONS - 1) / (1 + productIterations(width / 8))),
-  );
-  return 16 * Math.ceil(blocks / Math.ceil(blocks / most));
+export function storedEntriesPerDispatch(width: number, columns: number): number {
+  const blocks = SEGMENT_ENTRIES / columns;
+  const iterations = productIterations(() => columns / 4, width / 8);
+  const most = Math.max(1, Math.floor((MAX_ITERATIONS - 1) / (1 + iterations)));
+  return columns * Math.ceil(blocks / Math.ceil(blocks / most));
 }
 
 /**
@@ -243,7 +248,7 @@ export function addStoredLogprobForward<Size extends LogprobSize>(
   },
 ): void {
   const { h_ND, matrix, target_N, segments, result_N4, vocabSize } = options;
-  const entryCount = storedEntriesPerDispatch(matrix.width);
+  const entryCount = storedEntriesPerDispatch(matrix.width, commands.gpu.tuning.blockColumns);
   const kernel = storedKernel(commands.gpu, STORED_LOGPROB_FORWARD, matrix.storage);
   for (const { words, texel, firstRow, rowCount: sliceRows } of matrix.slices) {
     for (let first = 0; first < Math.min(sliceRows, SEGMENT_ENTRIES); first += entryCount) {

@@ -33,7 +33,7 @@ import { type DecodeRequest, slotParams } from "./decode_request.ts";
 export interface DecoderOptions {
   /** Tokens of the longest episode. */
   readonly maxPositions: number;
-  /** Episodes played at a time (a multiple of 8; default the adapter's tuning). */
+  /** Episodes played at a time (rounded up to whole workgroups; default the adapter's tuning). */
   readonly slotCount?: number;
   /** The fused kernel or one kernel a layer's part; by default fused where the model fits. */
   readonly kind?: "fused" | "layered";
@@ -43,7 +43,7 @@ export interface DecoderOptions {
 
 /** The widest model whose 8 slots fit the default 16 KiB of workgroup memory. */
 export function fitsFusedDecoder(config: ModelConfig): boolean {
-  return memoryVec4(config) * 16 + WORKGROUP_SLOTS * SLOT_WORDS * 4 + 16 <= 16384;
+  return memoryVec4(config, WORKGROUP_SLOTS) * 16 + WORKGROUP_SLOTS * SLOT_WORDS * 4 + 16 <= 16384;
 }
 
 function scratchVec4(config: ModelConfig): number {
@@ -51,14 +51,12 @@ function scratchVec4(config: ModelConfig): number {
   return Math.max(3 * width / 4, feedForwardWidth / 4, Math.ceil(vocabSize / 4));
 }
 
-function memoryVec4(config: ModelConfig): number {
-  return WORKGROUP_SLOTS * (2 * config.width / 4 + scratchVec4(config));
+function memoryVec4(config: ModelConfig, slots: number): number {
+  return slots * (2 * config.width / 4 + scratchVec4(config));
 }
 
 /** Tokens that one dispatch of the fused decoder plays at most; fewer where its loops would be too long. */
 const MAX_TOKENS_PER_DISPATCH = 16;
-/** The default of `override LANES` in rollout_softmax and rollout_advance. */
-const ADVANCE_LANES = 8;
 
 interface TokenSize {
   readonly request: DecodeRequest;
@@ -119,7 +117,7 @@ export class Decoder {
           "8 slots exceed 16 KiB of workgroup memory; use the layered decoder",
       );
     }
-    this.slotCount = roundUp(slotCount, WORKGROUP_SLOTS);
+    this.slotCount = roundUp(slotCount, tuning.groupSlots);
     this.#buffers = this.#createBuffers();
   }
 
@@ -255,8 +253,12 @@ export class Decoder {
   #overrides(): Readonly<Record<string, number>> {
     const { config } = this.parameters;
     const { width, feedForwardWidth, headCount, layerCount, vocabSize } = config;
+    const { groupSlots, decoderRows, decoderColumns } = this.commands.gpu.tuning;
     return {
       LANES: this.#lanes,
+      SLOTS: groupSlots,
+      BLOCK_ROWS: decoderRows,
+      BLOCK_COLUMNS4: decoderColumns / 4,
       WIDTH4: width / 4,
       FEED4: feedForwardWidth / 4,
       HEADS: headCount,
@@ -264,7 +266,7 @@ export class Decoder {
       LAYERS: layerCount,
       VOCAB: vocabSize,
       SCRATCH4: scratchVec4(config),
-      MEMORY4: memoryVec4(config),
+      MEMORY4: memoryVec4(config, groupSlots),
     };
   }
 
@@ -285,7 +287,7 @@ export class Decoder {
           norm_offset4: layout.finalNorm / 4,
           block_offset4: (layout.blocks[0]?.ln1 ?? 0) / 4,
         },
-        workgroups: [this.slotCount / WORKGROUP_SLOTS],
+        workgroups: [this.slotCount / commands.gpu.tuning.groupSlots],
         times,
       }),
     });
@@ -331,7 +333,8 @@ export class Decoder {
     { segments, logits }: { readonly segments: Tensor; readonly logits: Tensor },
   ): void {
     const { slotCount, parameters: { config: { vocabSize } } } = this;
-    plan.add(kernelOf(this.commands.gpu, ROLLOUT_SOFTMAX), {
+    const { stepLanes } = this.commands.gpu.tuning;
+    plan.add(kernelOf(this.commands.gpu, ROLLOUT_SOFTMAX, { LANES: stepLanes }), {
       bindings: { logits_SV: logits, segments },
       launch: ({ request }) => ({
         params: {
@@ -339,7 +342,7 @@ export class Decoder {
           vocab_size: vocabSize,
           inverse_temperature: 1 / request.temperature,
         },
-        workgroups: [groupsOf(slotCount, ADVANCE_LANES), segmentCount(vocabSize)],
+        workgroups: [groupsOf(slotCount, stepLanes), segmentCount(vocabSize)],
       }),
     });
   }
@@ -354,7 +357,8 @@ export class Decoder {
     },
   ): void {
     const { token_S4, logits, segments, isStart } = options;
-    plan.add(kernelOf(this.commands.gpu, ROLLOUT_ADVANCE), {
+    const { stepLanes } = this.commands.gpu.tuning;
+    plan.add(kernelOf(this.commands.gpu, ROLLOUT_ADVANCE, { LANES: stepLanes }), {
       bindings: { logits_SV: logits, segments, token_S4, ...this.#slotBindings() },
       launch: ({ request }) => ({
         params: {
@@ -364,7 +368,7 @@ export class Decoder {
           start: Number(isStart),
           max_positions: this.maxPositions,
         },
-        workgroups: [groupsOf(this.slotCount, ADVANCE_LANES)],
+        workgroups: [groupsOf(this.slotCount, stepLanes)],
       }),
     });
   }

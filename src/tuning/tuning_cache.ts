@@ -3,25 +3,47 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import denoConfig from "../../deno.json" with { type: "json" };
 import { UserError } from "../core/errors.ts";
-import { type Tuning, TUNING_CANDIDATES } from "../gpu/tuning.ts";
+import { isKnownTuning, type Tuning } from "../gpu/tuning.ts";
 import { writeFileAtomic } from "../files/atomic_file.ts";
 import { asUserError } from "../files/file_error.ts";
 import { exists } from "../files/paths.ts";
 import { MAX_JSON_BYTES, readText } from "../files/read_file.ts";
+
+/** Of the file. Another version's layouts have other parts: they are left out, and the next measurement replaces them. */
+const VERSION = 2;
+
+const tuningSchema = z.object({
+  operandMemory: z.enum(["texture", "buffer"]),
+  blockRows: z.int(),
+  blockColumns: z.int(),
+  productLanes: z.int(),
+  weightOutputs: z.int(),
+  weightColumns: z.int(),
+  weightLanes: z.int(),
+  rowLanes: z.int(),
+  sumLanes: z.int(),
+  flatLanes: z.int(),
+  headsInRegisters: z.boolean(),
+  stepLanes: z.int(),
+  decoderLanes: z.int(),
+  decoderRows: z.int(),
+  decoderColumns: z.int(),
+  groupSlots: z.int(),
+  slotCount: z.int(),
+}) satisfies z.ZodType<Tuning>;
 
 const entrySchema = z.object({
   adapter: z.string(),
   os: z.string(),
   deno: z.string(),
   agentrl: z.string(),
-  operand_memory: z.enum(["texture", "buffer"]),
-  block_rows: z.int(),
-  product_lanes: z.int(),
-  decoder_lanes: z.int(),
-  slot_count: z.int(),
+  tuning: tuningSchema,
 });
 
-const fileSchema = z.object({ layouts: z.array(entrySchema) });
+const fileSchema = z.object({ version: z.literal(VERSION), layouts: z.array(entrySchema) });
+/** A file of another version: the first had none, and `layouts`. */
+const otherSchema = z.object({ version: z.int().optional(), layouts: z.array(z.looseObject({})) })
+  .refine(({ version }) => version !== VERSION);
 
 type Entry = z.infer<typeof entrySchema>;
 
@@ -45,21 +67,13 @@ function isOf(entry: Entry, adapter: string): boolean {
     entry.agentrl === key.agentrl;
 }
 
-/** Only layouts that may be chosen: nothing else is tested. */
-function candidateOf(entry: Entry): Tuning | undefined {
-  return TUNING_CANDIDATES.find((tuning) =>
-    tuning.operandMemory === entry.operand_memory && tuning.blockRows === entry.block_rows &&
-    tuning.productLanes === entry.product_lanes && tuning.decoderLanes === entry.decoder_lanes &&
-    tuning.slotCount === entry.slot_count
-  );
-}
-
 /** @throws {UserError} When the file cannot be read or holds something else. */
 function readEntries(path: string): readonly Entry[] {
   if (!exists(path)) return [];
   const text = readText(path, { maxBytes: MAX_JSON_BYTES });
   try {
-    return fileSchema.parse(JSON.parse(text)).layouts;
+    const json = JSON.parse(text);
+    return otherSchema.safeParse(json).success ? [] : fileSchema.parse(json).layouts;
   } catch {
     throw new UserError(`Cannot use ${path}: it holds no layouts`);
   }
@@ -80,7 +94,9 @@ function problemOf(error: unknown): string {
 export function readTuning(path: string, adapter: string): CachedTuning {
   try {
     const entry = readEntries(path).find((known) => isOf(known, adapter));
-    return { tuning: entry && candidateOf(entry), problem: undefined };
+    // Only layouts that may be chosen: nothing else is tested.
+    const tuning = entry && isKnownTuning(entry.tuning) ? entry.tuning : undefined;
+    return { tuning, problem: undefined };
   } catch (error) {
     return { tuning: undefined, problem: problemOf(error) };
   }
@@ -104,18 +120,11 @@ export function writeTuning(
   } catch (error) {
     problemOf(error);
   }
-  const own = tuning && {
-    ...keyOf(adapter),
-    operand_memory: tuning.operandMemory,
-    block_rows: tuning.blockRows,
-    product_lanes: tuning.productLanes,
-    decoder_lanes: tuning.decoderLanes,
-    slot_count: tuning.slotCount,
-  };
+  const own = tuning && { ...keyOf(adapter), tuning };
   try {
     Deno.mkdirSync(dirname(path), { recursive: true });
     const layouts = own ? [...others, own] : others;
-    writeFileAtomic(path, `${JSON.stringify({ layouts }, null, 2)}\n`);
+    writeFileAtomic(path, `${JSON.stringify({ version: VERSION, layouts }, null, 2)}\n`);
     return undefined;
   } catch (error) {
     return problemOf(asUserError(error, `Cannot write ${path}`));

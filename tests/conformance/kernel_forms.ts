@@ -14,7 +14,7 @@ export interface KernelForm {
   readonly code: string;
 }
 
-/** Constants that choose other code than a text's defaults: wide heads, each storage of weights, both heights of blocks. */
+/** Constants that choose other code than a text's defaults: wide heads, each storage of weights, other blocks. */
 const OTHER_CONSTANTS = [
   { HEAD_WIDTH4: 16 },
   { HEAD_WIDTH4: 32 },
@@ -23,6 +23,12 @@ const OTHER_CONSTANTS = [
   { STORAGE: 2 },
   { BLOCK_ROWS: 4 },
   { BLOCK_ROWS: 8 },
+  { BLOCK_ROWS: 2, BLOCK_COLUMNS4: 1 },
+  { BLOCK_ROWS: 2, BLOCK_COLUMNS4: 2 },
+  { WEIGHT_OUTPUTS4: 1, WEIGHT_COLUMNS4: 1 },
+  { WEIGHT_OUTPUTS4: 2, WEIGHT_COLUMNS4: 1 },
+  { SLOTS: 1, BLOCK_ROWS: 1, BLOCK_COLUMNS4: 1 },
+  { SLOTS: 4, BLOCK_ROWS: 2, BLOCK_COLUMNS4: 2 },
   { HEADS: 2, HEAD_WIDTH4: 8 },
   { SHARED_HEADS: 3, HEAD_WIDTH4: 10 },
   { SHARED_HEADS: 1, HEAD_WIDTH4: 64 },

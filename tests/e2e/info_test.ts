@@ -1,6 +1,6 @@
 /** Tests of `agentrl info` as a child process. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { TUNING_CANDIDATES } from "../../src/gpu/tuning.ts";
+import { defaultTuning } from "../../src/gpu/tuning.ts";
 import { writeTuning } from "../../src/tuning/tuning_cache.ts";
 import { withFolder } from "../files/with_folder.ts";
 import { agentrl, assertRefused } from "./command_line.ts";
@@ -58,7 +58,7 @@ Deno.test("agentrl info uses the layout that was measured for this adapter, and 
     const fresh = await info(AGENTRL_TUNING);
     assertEquals([fresh.tuningMeasured, fresh.tuningProblem], [false, null]);
     assertEquals(await info(""), fresh, "no file at all");
-    const tuning = TUNING_CANDIDATES.find(({ slotCount }) => slotCount !== fresh.tuning.slotCount);
+    const tuning = defaultTuning(fresh.tuning.operandMemory === "buffer");
     writeTuning(AGENTRL_TUNING, { adapter: fresh.adapter, tuning });
     assertEquals(await info(AGENTRL_TUNING), { ...fresh, tuning, tuningMeasured: true });
     Deno.writeTextFileSync(AGENTRL_TUNING, "{");

@@ -35,7 +35,7 @@ const LARGE_VOCABULARY = 151_936;
 /** Widths that are multiples of 16 at which a whole segment takes this many dispatches at least. */
 function narrowestIn(dispatches: number): number {
   for (let width = 16;; width += 16) {
-    const entries = entriesPerDispatch({ width, vocabSize: SEGMENT_ENTRIES });
+    const entries = entriesPerDispatch({ width, vocabSize: SEGMENT_ENTRIES }, 16);
     if (SEGMENT_ENTRIES / entries > dispatches - 1) return width;
   }
 }

@@ -17,8 +17,8 @@ import * as sample from "../../src/kernels/sample.ts";
 import * as scoredRows from "../../src/kernels/scored_rows.ts";
 import * as storedWeights from "../../src/kernels/stored_weights.ts";
 import { kernelOf } from "../../src/kernels/operands.ts";
-import { TUNING_CANDIDATES } from "../../src/gpu/tuning.ts";
 import { gpuTest } from "../gpu/gpu_test_device.ts";
+import { SMALL_BLOCKS } from "../gpu/layouts.ts";
 import { assertHolds, violation } from "./harness.ts";
 import { ATTENTION_MUTATIONS } from "./attention_mutations.ts";
 import { DECODER_MUTATIONS } from "./decoder_mutations.ts";
@@ -50,7 +50,7 @@ let opened: Promise<Gpu> | undefined;
 
 /** Small blocks compile in half the time, and each mistake is compiled. */
 function smallBlocksGpu(): Promise<Gpu> {
-  return opened ??= openGpu({ tuning: TUNING_CANDIDATES[1] });
+  return opened ??= openGpu({ tuning: SMALL_BLOCKS });
 }
 
 const ALL = [...MUTATIONS, ...ATTENTION_MUTATIONS, ...DECODER_MUTATIONS, ...MODEL_MUTATIONS];

@@ -61,7 +61,7 @@ gpuTest("addStoredLogprobForward() matches the reference over slices of segments
 
 gpuTest("addStoredLogprobForward() takes wide rows in more than one dispatch", async () => {
   const width = 4096;
-  assertEquals(Math.ceil(SEGMENT_ENTRIES / storedEntriesPerDispatch(width)) > 1, true);
+  assertEquals(Math.ceil(SEGMENT_ENTRIES / storedEntriesPerDispatch(width, 16)) > 1, true);
   const shape = { rowCount: 1, width, temperature: 2, sliceRows: [1300], storage: "bf16" } as const;
   // The entropy of so wide rows has a bound that is wider than the entropy.
   const [logp] = await compareStoredLogprobForward(shape)(await testGpu());

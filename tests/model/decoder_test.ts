@@ -7,7 +7,6 @@ import { UserError } from "../../src/core/errors.ts";
 import { Commands } from "../../src/gpu/commands.ts";
 import { type Gpu, openGpu } from "../../src/gpu/device.ts";
 import { maxWordTexels } from "../../src/gpu/tensor.ts";
-import { TUNING_CANDIDATES } from "../../src/gpu/tuning.ts";
 import { loadDecoder, openDecoderFiles } from "../../src/files/load_decoder.ts";
 import { KEY_SEGMENT } from "../../src/kernels/grouped_attention.ts";
 import {
@@ -20,6 +19,7 @@ import { decoderLayout } from "../../src/model/architectures.ts";
 import { scoreSequences, type SequenceScores } from "../../src/model/score_sequences.ts";
 import { decoderForward, type DecoderShape } from "../../src/reference/decoder.ts";
 import { gpuTest } from "../gpu/gpu_test_device.ts";
+import { SMALL_BLOCKS } from "../gpu/layouts.ts";
 import { withFolder } from "../files/with_folder.ts";
 import { anyConfig } from "./any_config.ts";
 import {
@@ -42,7 +42,7 @@ let opened: Promise<Gpu> | undefined;
 
 /** Small blocks compile in half the time. */
 async function commandsOf(): Promise<Commands> {
-  return new Commands(await (opened ??= openGpu({ tuning: TUNING_CANDIDATES[1]! })));
+  return new Commands(await (opened ??= openGpu({ tuning: SMALL_BLOCKS })));
 }
 
 /** Scores of a folder's model. */

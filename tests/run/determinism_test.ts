@@ -6,7 +6,6 @@ import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { metricsRow } from "../../src/rl/metrics.ts";
 import { Commands, type Plan } from "../../src/gpu/commands.ts";
 import { type Gpu, openGpu } from "../../src/gpu/device.ts";
-import { TUNING_CANDIDATES } from "../../src/gpu/tuning.ts";
 import { bugFixSpec } from "../../src/gym/bugfix.ts";
 import { CompiledEnvironment } from "../../src/gym/compiled.ts";
 import { createParameters, hashWeights, readParameters } from "../../src/model/parameters.ts";
@@ -22,6 +21,7 @@ import { readJournal } from "../../src/files/journal.ts";
 import { runPaths } from "../../src/run/run_directory.ts";
 import { golden } from "../e2e/command_line.ts";
 import { gpuTest, TEST_READBACK, testGpu } from "../gpu/gpu_test_device.ts";
+import { SOME_LAYOUTS } from "../gpu/layouts.ts";
 import { compiledGym } from "../rollout/agent.ts";
 import { resumeRun, smallSettings, startRun } from "./small_run.ts";
 import { withFolder } from "../files/with_folder.ts";
@@ -126,10 +126,10 @@ gpuTest(
       assertEquals(await train(new Commands(gpu), HOST), expected, "host driver");
       assertEquals(await train(new Commands(gpu), LAYERED), expected, "layered decoder");
       assertEquals(await train(new UnrecordedCommands(gpu)), expected, "single dispatches");
-      for (const tuning of TUNING_CANDIDATES) {
+      for (const tuning of SOME_LAYOUTS) {
         const tuned = await openGpu({ tuning, readback: TEST_READBACK });
         assertEquals(await train(new Commands(tuned)), expected, JSON.stringify(tuning));
-        if (tuning !== TUNING_CANDIDATES.at(-1)) continue;
+        if (tuning !== SOME_LAYOUTS.at(-1)) continue;
         const resumed = await trainTwice(`${folder}/run`, [tuned, gpu]);
         assertEquals(resumed, expected, "recorded, and resumed with another layout");
       }

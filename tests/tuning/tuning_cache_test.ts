@@ -1,10 +1,10 @@
 /** Tests of src/tuning/tuning_cache.ts. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { TUNING_CANDIDATES } from "../../src/gpu/tuning.ts";
+import { defaultTuning } from "../../src/gpu/tuning.ts";
 import { readTuning, writeTuning } from "../../src/tuning/tuning_cache.ts";
 import { withFolder } from "../files/with_folder.ts";
 
-const [first, second] = TUNING_CANDIDATES;
+const [first, second] = [defaultTuning(true), defaultTuning(false)];
 const NOTHING = { tuning: undefined, problem: undefined };
 
 Deno.test("readTuning() gives each adapter the layout that was last written for it", () =>
@@ -28,17 +28,33 @@ Deno.test("readTuning() ignores what was measured with other versions, and layou
     const path = `${folder}/layouts.json`;
     writeTuning(path, { adapter: "A", tuning: first });
     const { layouts: [entry] } = JSON.parse(Deno.readTextFileSync(path));
-    assertEquals(Object.keys(entry).slice(0, 5).join(), "adapter,os,deno,agentrl,operand_memory");
-    for (const other of [{ deno: "0" }, { agentrl: "0" }, { os: "none" }, { slot_count: 24 }]) {
-      Deno.writeTextFileSync(path, JSON.stringify({ layouts: [{ ...entry, ...other }] }));
+    assertEquals(Object.keys(entry).slice(0, 5).join(), "adapter,os,deno,agentrl,tuning");
+    const unknown = { tuning: { ...entry.tuning, slotCount: 24 } };
+    const unfit = { tuning: { ...entry.tuning, groupSlots: 2 } };
+    for (const other of [{ deno: "0" }, { agentrl: "0" }, { os: "none" }, unknown, unfit]) {
+      const layouts = [{ ...entry, ...other }];
+      Deno.writeTextFileSync(path, JSON.stringify({ version: 2, layouts }));
       assertEquals(readTuning(path, "A"), NOTHING);
+    }
+  }));
+
+Deno.test("readTuning() passes over files of other versions in silence, and writeTuning() replaces them", () =>
+  withFolder((folder) => {
+    const path = `${folder}/layouts.json`;
+    const old = { adapter: "A", operand_memory: "texture", block_rows: 8, slot_count: 16 };
+    for (const file of [{ layouts: [old] }, { version: 3, layouts: [{ adapter: "A" }] }]) {
+      Deno.writeTextFileSync(path, JSON.stringify(file));
+      assertEquals(readTuning(path, "A"), NOTHING);
+      assertEquals(writeTuning(path, { adapter: "A", tuning: second }), undefined);
+      assertEquals(readTuning(path, "A"), { tuning: second, problem: undefined });
+      assertEquals(JSON.parse(Deno.readTextFileSync(path)).layouts.length, 1);
     }
   }));
 
 Deno.test("readTuning() says what is wrong with a broken file, and writeTuning() begins it afresh", () =>
   withFolder((folder) => {
     const path = `${folder}/layouts.json`;
-    for (const text of ["", "{", "[]", '{"layouts":[{"adapter":"A"}]}']) {
+    for (const text of ["", "{", "[]", '{"version":2,"layouts":[{"adapter":"A"}]}']) {
       Deno.writeTextFileSync(path, text);
       const { tuning, problem } = readTuning(path, "A");
       assertEquals([tuning, problem], [undefined, `Cannot use ${path}: it holds no layouts`]);
