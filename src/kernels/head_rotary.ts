@@ -5,14 +5,7 @@ import sumOfParts from "#shaders/sum_of_parts.wgsl" with { type: "text" };
 import type { Commands, Plan } from "../gpu/commands.ts";
 import { type KernelSpec, loop } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
-import {
-  GRID,
-  gridGroups,
-  input,
-  operandOutput,
-  rowKernel,
-  type RowSize,
-} from "./operands.ts";
+import { GRID, gridGroups, input, operandOutput, rowKernel, type RowSize } from "./operands.ts";
 
 export const HEAD_ROTARY_FORWARD: KernelSpec = {
   name: "head_rotary_forward",
