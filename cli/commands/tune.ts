@@ -30,7 +30,7 @@ function partText({ startMs, ms }: PartTimes): string {
 }
 
 /** What a search found, for JSON. */
-export function tuningDocument({ start, tuning, probes, rollout, update, problem }: LayoutChoice) {
+export function tuningDocument({ start, tuning, probes, times, problem }: LayoutChoice) {
   return {
     start,
     probes: probes.map(({ bestMs, ms, refusal, ...probe }) => ({
@@ -40,14 +40,13 @@ export function tuningDocument({ start, tuning, probes, rollout, update, problem
       refusal: refusal ?? null,
     })),
     fastest: tuning,
-    rollout,
-    update,
+    times,
     problem: problem ?? null,
   };
 }
 
 /** What a search found, for people. */
-export function tuningText({ tuning, probes, rollout, update, problem }: LayoutChoice): string[] {
+export function tuningText({ tuning, probes, times, problem }: LayoutChoice): string[] {
   const refused = probes.flatMap(({ name, to, refusal }) =>
     refusal === undefined ? [] : [["refused", `${PART_NAMES[name]} ${to}: ${refusal}`] as const]
   );
@@ -56,8 +55,7 @@ export function tuningText({ tuning, probes, rollout, update, problem }: LayoutC
     "",
     ...formatTable([
       ...refused,
-      ["rollout", partText(rollout)],
-      ["update", partText(update)],
+      ...Object.entries(times).map(([part, of]) => [part, partText(of)] as const),
       ["fastest", describeLayout(tuning)],
       ["kept", problem === undefined ? `in ${tuningPath()}` : `no: ${problem}`],
     ]),

@@ -5,13 +5,15 @@ import type { OperandMemory } from "./kernel.ts";
 export interface Tuning {
   /** Where operands lie. */
   readonly operandMemory: OperandMemory;
-  /** Rows and columns of the register block of a product. */
+  /** Rows of the register block of a product. */
   readonly blockRows: number;
+  /** Columns of it. */
   readonly blockColumns: number;
   /** Lanes of products over rows. */
   readonly productLanes: number;
-  /** Outputs and columns of the register block of a weight gradient. */
+  /** Outputs of the register block of a weight gradient. */
   readonly weightOutputs: number;
+  /** Columns of it. */
   readonly weightColumns: number;
   /** Lanes of weight gradients. */
   readonly weightLanes: number;
@@ -27,8 +29,9 @@ export interface Tuning {
   readonly stepLanes: number;
   /** Lanes of the fused decoder. */
   readonly decoderLanes: number;
-  /** Slots and columns of the register block of a product in the fused decoder; slots divide `groupSlots`. */
+  /** Slots of the register block of a product in the fused decoder; they divide `groupSlots`. */
   readonly decoderRows: number;
+  /** Columns of it. */
   readonly decoderColumns: number;
   /** Slots that a workgroup of the fused decoder plays. */
   readonly groupSlots: number;

@@ -93,9 +93,8 @@ export interface SearchResult {
   readonly start: Tuning;
   readonly tuning: Tuning;
   readonly probes: readonly Probe[];
-  /** The first layout beside the last, in interleaved rounds. */
-  readonly rollout: PartTimes;
-  readonly update: PartTimes;
+  /** What was searched for: the first layout beside the last, in interleaved rounds. */
+  readonly times: Readonly<Partial<Record<Part, PartTimes>>>;
 }
 
 /** Layouts with the next value of a step in one direction: what that value requires of other parts is changed with it. */
@@ -173,6 +172,8 @@ class Comparison {
 export async function searchTuning(options: SearchOptions): Promise<SearchResult> {
   const { start, isSoftware, rounds, onProbe } = options;
   if (rounds < 1) throw new RangeError(`Cannot search in ${rounds} rounds: at least 1`);
+  const { steps = searchSteps(isSoftware) } = options;
+  const parts = [...new Set(steps.map(({ part }) => part))];
   const comparison = new Comparison(options);
   const probes: Probe[] = [];
   let best = start;
@@ -195,18 +196,18 @@ export async function searchTuning(options: SearchOptions): Promise<SearchResult
   };
   try {
     // A layout that cannot compute is not the fault of what would be compared with it.
-    for (const part of ["update", "rollout"] as const) await comparison.run(part, [start, start]);
-    for (const step of options.steps ?? searchSteps(isSoftware)) {
+    for (const part of parts) await comparison.run(part, [start, start]);
+    for (const step of steps) {
       let isFaster = false;
       while (await tryNext(step, 1)) isFaster = true;
       if (!isFaster) { while (await tryNext(step, -1)); }
     }
-    const compare = async (part: Part): Promise<PartTimes> => {
+    const times: Partial<Record<Part, PartTimes>> = {};
+    for (const part of parts) {
       const [startMs, ms] = await comparison.run(part, [start, best]);
-      return { startMs, ms };
-    };
-    const [rollout, update] = [await compare("rollout"), await compare("update")];
-    return { start, tuning: best, probes, rollout, update };
+      times[part] = { startMs, ms };
+    }
+    return { start, tuning: best, probes, times };
   } finally {
     comparison.close();
   }

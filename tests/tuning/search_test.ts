@@ -60,7 +60,8 @@ gpuTest(
     const kept = lanes.filter(({ isKept }) => isKept);
     assert(kept.every(({ ms, bestMs }) => ms <= bestMs));
     assertEquals(result.tuning, kept.at(-1)?.tuning ?? SMALL_BLOCKS);
-    assert(result.rollout.startMs > 0 && result.update.ms > 0);
+    assertEquals(Object.keys(result.times), ["update"]);
+    assert(result.times.update!.startMs > 0);
   },
 );
 
