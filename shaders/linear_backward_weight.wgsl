@@ -3,7 +3,7 @@
 //   x_NK       [N, K]    in   the forward's rows; K a multiple of 8
 //   chunk_start [9]      in   where each chunk of rows starts, and the end
 //   partials   [8, W']   out  per chunk: dW [M, K] at vec4 weight_offset4, db [M] right behind it when has_bias is 1
-// One invocation owns a block of outputs × columns of one chunk; rows ascend. Their number is fixed: it decides the bits.
+// One invocation owns a block of outputs × columns of one chunk; rows ascend. Chunks are fixed: they decide the bits.
 // Reference: src/reference/linear.ts. Source: the chain rule on linear_forward.
 struct Params {
   width4: u32, column_count: u32, weight_offset4: u32, dy_width4: u32, chunk_stride4: u32, has_bias: u32,

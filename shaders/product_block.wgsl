@@ -1,6 +1,7 @@
 // product_block: a block of BLOCK_ROWS rows × BLOCK_COLUMNS columns of a matrix product, held in registers by one
-// invocation: block[BLOCK_COLUMNS4·r + c] is columns 4c..4c+3 of row r. Every result has one accumulator and adds its terms in ascending order
-// with one fma each, so its bits depend on neither block shape, position in the batch nor memory of the operands.
+// invocation: block[BLOCK_COLUMNS4·r + c] is columns 4c..4c+3 of row r. Every result has one accumulator and adds its
+// terms in ascending order with one fma each, so its bits depend on neither block shape, position in the batch nor
+// memory of the operands.
 const BLOCK_ROWS = 4u;
 const BLOCK_COLUMNS4 = 4u;
 const BLOCK_COLUMNS = 4u * BLOCK_COLUMNS4;

@@ -2,7 +2,7 @@
 // The kernel defines load_x(at: vec2u) and load_w(at: vec2u).
 var<private> column_at: array<u32, BLOCK_COLUMNS>;
 
-// Columns column0..column0+BLOCK_COLUMNS−1 of the result, that is rows of W [column_count, 4·width4] at offset4 in the parameters.
+// The columns from column0 on of the result, that is rows of W [column_count, 4·width4] at offset4 in the parameters.
 fn set_columns(column0: u32, column_count: u32, offset4: u32, width4: u32) {
   for (var c = 0u; c < BLOCK_COLUMNS; c++) {
     column_at[c] = offset4 + min(column0 + c, column_count - 1u) * width4;

@@ -125,8 +125,8 @@ export const SAMPLING: readonly PlantedFault[] = [
     begins: 0,
     patches: [{
       file: DECODER,
-      find: "+ column4] = block[4u * i + c] + bias;",
-      put: "+ column4] = block[4u * i + c];",
+      find: "+ column4] = block[BLOCK_COLUMNS4 * i + c] + bias;",
+      put: "+ column4] = block[BLOCK_COLUMNS4 * i + c];",
     }],
   },
   {

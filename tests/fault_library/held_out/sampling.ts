@@ -87,8 +87,8 @@ export const SAMPLING: readonly PlantedFault[] = [
     begins: 0,
     patches: [{
       file: DECODER,
-      find: "gelu(block[4u * i + c] + bias)",
-      put: "(block[4u * i + c] + bias) / (1.0 + exp(-1.702 * (block[4u * i + c] + bias)))",
+      find: "gelu(block[BLOCK_COLUMNS4 * i + c] + bias)",
+      put: "(block[BLOCK_COLUMNS4 * i + c] + bias) / (1.0 + exp(-1.702 * (block[BLOCK_COLUMNS4 * i + c] + bias)))",
     }],
   },
   {
