@@ -88,7 +88,8 @@ export const SAMPLING: readonly PlantedFault[] = [
     patches: [{
       file: DECODER,
       find: "gelu(block[BLOCK_COLUMNS4 * i + c] + bias)",
-      put: "(block[BLOCK_COLUMNS4 * i + c] + bias) / (1.0 + exp(-1.702 * (block[BLOCK_COLUMNS4 * i + c] + bias)))",
+      put:
+        "(block[BLOCK_COLUMNS4 * i + c] + bias) / (1.0 + exp(-1.702 * (block[BLOCK_COLUMNS4 * i + c] + bias)))",
     }],
   },
   {
