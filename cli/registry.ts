@@ -88,6 +88,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         summary: "the catalogue of failures against matched healthy runs",
         load: () => import("./commands/faults.ts"),
       },
+      live: {
+        summary: "a page that trains in your browser, healthy beside broken",
+        load: () => import("./commands/live.ts"),
+      },
       base: {
         summary: "make a base agent: cloned on well-formed, unskilled play",
         load: () => import("./commands/base.ts"),

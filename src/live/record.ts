@@ -1,5 +1,4 @@
 /** Makes a recording: what a session answers when all steps are asked for, small enough to stand in a page. */
-import { errorText } from "../core/errors.ts";
 import type { FindingClass } from "../diagnose/finding.ts";
 import type { Commands } from "../gpu/commands.ts";
 import type { TrainConfig } from "../rl/config_keys.ts";
@@ -66,9 +65,8 @@ class Recorder {
       if (this.#lastTriaged.get(kept.run) === text) return;
       this.#lastTriaged.set(kept.run, text);
     }
-    const { round } = Math;
-    const ms = this.#beginMs === undefined ? 0 : round(performance.now() - this.#beginMs);
-    this.answers.push({ ms, answer: kept });
+    const sinceMs = this.#beginMs === undefined ? 0 : performance.now() - this.#beginMs;
+    this.answers.push({ ms: Math.round(sinceMs), answer: kept });
   }
 }
 
@@ -100,6 +98,6 @@ export async function recordSession(options: RecordOptions): Promise<Recording> 
   session.send({ kind: "open" });
   await ended.promise;
   const { adapter, answers } = recorder;
-  if (adapter === undefined) throw new Error(errorText("the session opened no GPU"));
+  if (adapter === undefined) throw new Error("the session opened no GPU");
   return { adapter, settings, answers };
 }
