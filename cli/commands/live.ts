@@ -1,6 +1,6 @@
 /** `agentrl live`: a page in which a browser trains the small agent, healthy and broken side by side. */
 import { FAULT_NAMES } from "../../src/faults/faults.ts";
-import { requireReportPlace } from "../../src/report/files/write_report.ts";
+import { requireLivePlace } from "../../src/live/files/write_live.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { openCommands } from "../gpu.ts";
@@ -31,7 +31,7 @@ export const command = defineCommand({
   },
   async run({ out, fault: named, steps, seed, requireGpu }) {
     // Before the work, not after it.
-    const isReplaced = requireReportPlace(out);
+    const isReplaced = requireLivePlace(out);
     const commands = await openCommands({ requireGpu });
     const settings = { fault: FAULT_NAMES.find((name) => name === named), seed, steps };
     const { sizeBytes, parts } = await writeLive(out, { commands, settings });

@@ -15,6 +15,9 @@ import type { LiveData } from "./messages.ts";
 import { LIVE_DEFAULTS, MOST_SEED, MOST_STEPS, NO_FAULT } from "./settings.ts";
 import { chartPlaces, type FaultSummaries, PLACES } from "./view.ts";
 
+/** Stands in the head of every such page, so that no other file is taken for one. */
+export const LIVE_GENERATOR = "agentrl live";
+
 /** The scripts of the page. */
 export interface LiveScripts {
   /** The published build of Chart.js. */
@@ -147,7 +150,7 @@ export async function liveDocument(
     <html lang="en">
       <head>
         <meta charset="utf-8">
-        <meta name="generator" content="agentrl live">
+        <meta name="generator" content="${LIVE_GENERATOR}">
         <meta http-equiv="Content-Security-Policy" content="${policy}">
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <meta name="color-scheme" content="light dark">

@@ -6,12 +6,25 @@ import type { Commands } from "../../gpu/commands.ts";
 import { type Checkpoint, checkpointFile } from "../../model/checkpoint.ts";
 import { serializeSafetensors } from "../../model/safetensors.ts";
 import { readChartJs } from "../../report/files/chart_js.ts";
-import { requireReportPlace } from "../../report/files/write_report.ts";
+import { type PageKind, requireReportPlace } from "../../report/files/write_report.ts";
 import type { TrainConfig } from "../../rl/config_keys.ts";
 import type { LiveSettings } from "../messages.ts";
-import { liveDocument } from "../page.ts";
+import { LIVE_GENERATOR, liveDocument } from "../page.ts";
 import { bundledScripts } from "./bundle.ts";
 import { keptRecording } from "./recording.ts";
+
+const LIVE_PAGE: PageKind = { generator: LIVE_GENERATOR, name: "a live page of agentrl" };
+
+/**
+ * Refuses to replace a file that is no live page.
+ *
+ * @param path Where one should go.
+ * @returns True where an earlier one stands there.
+ * @throws {UserError} When another file stands there, or it cannot be read.
+ */
+export function requireLivePlace(path: string): boolean {
+  return requireReportPlace(path, LIVE_PAGE);
+}
 
 /** What a page is made of. */
 export interface LivePageOptions {
@@ -31,11 +44,6 @@ export interface LivePageOptions {
   readonly onStep?: () => void;
 }
 
-/** Base64 of bytes. */
-function base64(bytes: Uint8Array<ArrayBuffer>): string {
-  return bytes.toBase64();
-}
-
 /**
  * Writes the page, whole or not at all; an earlier page is replaced.
  *
@@ -47,7 +55,7 @@ export async function writeLivePage(
   path: string,
   options: LivePageOptions,
 ): Promise<{ readonly sizeBytes: number; readonly parts: Readonly<Record<string, number>> }> {
-  requireReportPlace(path);
+  requireLivePlace(path);
   const { commands, base: { config: model, weights_W }, settings, config, folder } = options;
   // What may be missing comes first, and the work after it.
   const scripts = { chartJs: readChartJs(), ...await bundledScripts(folder) };
@@ -62,7 +70,7 @@ export async function writeLivePage(
   });
   const data = {
     version: denoConfig.version,
-    base: base64(base),
+    base: base.toBase64(),
     recording,
     ...(config && { config }),
   };

@@ -13,14 +13,23 @@ import { pageScript } from "./page_script.ts";
 /** Bytes of a report's beginning in which its generator stands. */
 const HEAD_BYTES = 4096;
 
+/** What stands in the head of a page, and what sentences call such a page. */
+export interface PageKind {
+  readonly generator: string;
+  readonly name: string;
+}
+
+const REPORT: PageKind = { generator: GENERATOR, name: "a report of agentrl" };
+
 /**
- * Refuses to replace a file that is not a report.
+ * Refuses to replace a file that is not a page of the kind that is to be written.
  *
- * @param path Where a report should go.
- * @returns True where an earlier report stands there.
+ * @param path Where a page should go.
+ * @param kind Default: a report.
+ * @returns True where an earlier one stands there.
  * @throws {UserError} When another file stands there, or it cannot be read.
  */
-export function requireReportPlace(path: string): boolean {
+export function requireReportPlace(path: string, kind: PageKind = REPORT): boolean {
   if (!exists(path)) return false;
   const bytes = new Uint8Array(HEAD_BYTES);
   let read = 0;
@@ -31,15 +40,15 @@ export function requireReportPlace(path: string): boolean {
     throw asUserError(error, `Cannot replace ${path}`);
   }
   const head = new TextDecoder().decode(bytes.subarray(0, read));
-  if (head.includes(`<meta name="generator" content="${GENERATOR}">`)) return true;
+  if (head.includes(`<meta name="generator" content="${kind.generator}">`)) return true;
   throw new UserError(
-    `Cannot write ${path}: a file is there that is not a report of agentrl; choose another name or move it`,
+    `Cannot write ${path}: a file is there that is not ${kind.name}; choose another name or move it`,
   );
 }
 
 /**
  * Renders a report and writes it, whole or not at all; an earlier report is replaced.
- * *
+ *
  * @param path The file.
  * @param content What it shows.
  * @param options.words Says the commands with which things are made again (default: plainly).
