@@ -1,6 +1,7 @@
 /** `agentrl referee`: scores the tokens of a dump under the model itself, and says which side left it. */
 import { UserError } from "../../src/core/errors.ts";
 import { type SaidFinding, sayFinding, speakAgainst } from "../../src/diagnose/finding.ts";
+import { statedTemperature } from "../../src/diagnose/referee/stated_temperature.ts";
 import { LargestGaps } from "../../src/diagnose/referee/largest_gaps.ts";
 import { referee } from "../../src/diagnose/referee/referee.ts";
 import { reportDocument } from "../../src/diagnose/referee/report_schema.ts";
@@ -12,7 +13,12 @@ import { stderrProgress } from "../../src/files/progress.ts";
 import { hasColours, terminalColumns } from "../../src/files/terminal.ts";
 import { openTokenizer, type Tokenizer } from "../../src/files/tokenizer.ts";
 import { readTokens } from "../../src/files/token_source.ts";
-import { loadRefereeModel, padIdsOf, requireIdsOf } from "../../src/run/referee_model.ts";
+import {
+  beginIdsOf,
+  loadRefereeModel,
+  padIdsOf,
+  requireIdsOf,
+} from "../../src/run/referee_model.ts";
 import type { TokenSequence } from "../../src/tokens/token_batch.ts";
 import { defineCommand } from "../command.ts";
 import { adapterName, THIS_MACHINE } from "../gpu.ts";
@@ -99,10 +105,10 @@ export const command = defineCommand({
     },
     temperature: {
       kind: "number",
-      default: 1,
       min: 1e-3,
       max: 1e3,
-      help: "what every side should divide its logits by",
+      help:
+        "what every side should divide its logits by (default: what the dump says was asked for, else 1)",
     },
     weights: {
       kind: "string",
@@ -114,12 +120,13 @@ export const command = defineCommand({
     ...GPU_FLAGS,
   },
   async run(flags, _positionals, machine = THIS_MACHINE) {
-    const { model: path, adapter, reference, tokens, temperature, out, weights: storage } = flags;
+    const { model: path, adapter, reference, tokens, out, weights: storage } = flags;
     const inputs = [path, tokens, adapter, reference].filter((input) => input !== undefined);
     if (out !== undefined) requireOutput(out, { inputs });
     const files = openDecoderFiles(path, { adapter });
     const referenceFiles = reference === undefined ? undefined : openDecoderFiles(reference);
     const { scored: sequences, ...dump } = await readSequences(tokens, flags);
+    const temperature = flags.temperature ?? statedTemperature(sequences) ?? 1;
     requireIdsOf(files, sequences);
     if (referenceFiles) requireIdsOf(referenceFiles, sequences);
     const commands = await machine.openCommands(flags);
@@ -137,6 +144,7 @@ export const command = defineCommand({
       scoreReference: other?.score,
       temperature,
       padIds: padIdsOf(files),
+      beginIds: beginIdsOf(files),
     });
     const findings: SaidFinding[] = report.findings.map((found) =>
       sayFinding(found, COMMAND_WORDS)

@@ -17,21 +17,35 @@ export interface RefereeModel extends Disposable {
   readonly isRounded: boolean;
 }
 
-/** Ids of padding that are tried. */
-const MOST_PAD_IDS = 3;
+/** Ids of padding, or before a text, that are tried. */
+const MOST_IDS = 3;
 
 /**
  * Ids that padding may consist of, by config.json: `pad_token_id`, `eos_token_id`, 0.
  *
  * @param files Of `openDecoderFiles`.
  */
-export function padIdsOf({ path, config }: DecoderFiles): number[] {
+export function padIdsOf(files: DecoderFiles): number[] {
+  return idsOf(files, ({ pad_token_id, eos_token_id }) => [pad_token_id, eos_token_id, 0]);
+}
+
+/** Ids that may begin a text, by config.json: `bos_token_id`, `eos_token_id`, `pad_token_id`. */
+export function beginIdsOf(files: DecoderFiles): number[] {
+  return idsOf(
+    files,
+    ({ bos_token_id, eos_token_id, pad_token_id }) => [bos_token_id, eos_token_id, pad_token_id],
+  );
+}
+
+function idsOf(
+  { path, config }: DecoderFiles,
+  told: (raw: Readonly<Record<string, unknown>>) => unknown[],
+): number[] {
   const raw = readJson(`${path}/config.json`) as Readonly<Record<string, unknown>>;
-  const told = [raw.pad_token_id, raw.eos_token_id, 0].flat();
-  const ids = told.filter((id): id is number =>
+  const ids = told(raw).flat().filter((id): id is number =>
     typeof id === "number" && Number.isInteger(id) && id >= 0 && id < config.vocabSize
   );
-  return [...new Set(ids)].slice(0, MOST_PAD_IDS);
+  return [...new Set(ids)].slice(0, MOST_IDS);
 }
 
 /** @throws {UserError} When an id is none of the model's. */

@@ -54,7 +54,7 @@ gpuTest(
       dump({ sampler: stale, old: own }, 4);
       const limited = await run({ model, tokens, limit: 3, step: 4 });
       assertEquals(limited.document.findings.map(({ id }) => id), ["sampler_off"]);
-      assertEquals(limited.document.sides[0]!.explainedBy?.cause, "other_weights");
+      assertEquals(limited.document.sides[0]!.explainedBy?.cause, "other_weights_or_context");
       const { sequences, scored } = limited.document.dump;
       assertEquals([sequences, scored], [6, 3]);
       const refused = async (flags: Readonly<Record<string, unknown>>) =>

@@ -1,22 +1,8 @@
 /** What explains the gap of a side: hypotheses are computed under the model, and the one that leaves next to nothing is named. */
 import { LeastSquares } from "../../core/least_squares.ts";
-import type { TokenSequence } from "../../tokens/token_batch.ts";
 import { type GapFigures, gapOf } from "./gap_figures.ts";
-import type { GapToken, ScoredSequence, ScoreIds } from "./own_scores.ts";
-
-/** What a gap is explained by. */
-export type GapExplanation =
-  /** The side divides its logits by another temperature. */
-  | { readonly cause: "temperature"; readonly temperature: number; readonly leftNats: number }
-  /** Its value i is the one of token i + offset. */
-  | { readonly cause: "shift"; readonly offset: number; readonly leftNats: number }
-  /** It attended to padding on the left of the sequence, of this id. */
-  | { readonly cause: "padding"; readonly padId: number; readonly leftNats: number }
-  /** Rounding, by its size and because it has no bias. */
-  | { readonly cause: "bf16_noise" | "f16_noise" }
-  /** Log-probs that follow the model's everywhere and are equal nowhere. */
-  | { readonly cause: "other_weights"; readonly correlation: number }
-  | { readonly cause: "unexplained" };
+import { type ExplainContext, fitHypotheses, type GapExplanation } from "./hypotheses.ts";
+import type { GapToken } from "./own_scores.ts";
 
 /** Two f32 engines differ by less, also at tokens of e⁻⁸⁰. */
 export const F32_NATS = 2e-4;
@@ -41,14 +27,8 @@ const LEFT_SHARE = 0.3;
 const LEFT_NATS = 0.05;
 /** Another explanation that leaves less than twice as much leaves the question open. */
 const MARGIN = 2;
-/** Fewer tokens fit anything. */
-export const LEAST_TOKENS = 20;
-/** A temperature nearer to the one that was scored at is rounding of another kind. */
-const LEAST_CHANGE = 0.02;
 /** Tokens on which hypotheses are computed. */
 const MOST_TOKENS = 4096;
-/** Newton's method doubles the digits each time. */
-const MOST_STEPS = 8;
 
 /** Other weights of the same model still agree so well about which tokens are likely … */
 const LEAST_CORRELATION = 0.7;
@@ -61,20 +41,12 @@ const LEAST_OF_EACH_SIGN = 0.1;
 const MOST_BY_LOGPROB = 0.5;
 const LOGPROB_BINS = 12;
 
-/** What is needed to compute hypotheses. */
-export interface ExplainContext {
-  readonly scored_B: readonly ScoredSequence[];
-  readonly score: ScoreIds;
-  /** The temperature at which the model was scored. */
-  readonly temperature: number;
-  /** Ids that padding may consist of, the likeliest first. */
-  readonly padIds: readonly number[];
-}
-
-type Hypothesis = Exclude<
-  GapExplanation,
-  { readonly cause: "bf16_noise" | "f16_noise" | "other_weights" | "unexplained" }
->;
+/** A cut that raises log-probs by less is none that can be told from rounding. */
+const LEAST_CUT_NATS = 0.01;
+/** Of the gap's size at most this share lowers log-probs where a distribution was cut: that is rounding. */
+const MOST_LOST = 0.03;
+/** A side that is sure of more tokens than that drew greedily, or gives fillers. */
+const MOST_SURE = 0.9;
 
 const isLittle = (left: number, gap: number) =>
   left <= LEFT_SHARE * gap && left <= Math.max(LEFT_NATS, gap / 10);
@@ -87,93 +59,8 @@ function subsample(tokens: readonly GapToken[]): readonly GapToken[] {
   return groups.filter((_, i) => i % stride === 0).flat();
 }
 
-/** Scores again those sequences that the tokens are of. @param change What is put before their ids. */
-async function rescored(
-  tokens: readonly GapToken[],
-  { scored_B, score }: ExplainContext,
-  { temperature, change = ({ ids }) => Array.from(ids) }: {
-    readonly temperature: number;
-    readonly change?: (sequence: TokenSequence) => readonly number[];
-  },
-): Promise<GapToken[]> {
-  const indices = [...new Set(tokens.map(({ sequence }) => sequence))];
-  const ids_B = indices.map((b) => change(scored_B[b].sequence));
-  const scores_B = await score(ids_B, temperature);
-  const places = new Map(indices.map((b, i) => [b, i]));
-  return tokens.map((token) => {
-    const i = places.get(token.sequence) ?? 0;
-    const before = ids_B[i].length - scored_B[token.sequence].sequence.ids.length;
-    const at = before + token.token - 1;
-    return { ...token, own: scores_B[i].logp[at], entropy: scores_B[i].entropy[at] };
-  });
-}
-
-/** Newton's method on ln(1/T): the derivative of a log-prob by it is log p + H. */
-async function fitTemperature(
-  tokens: readonly GapToken[],
-  context: ExplainContext,
-): Promise<Hypothesis | undefined> {
-  let { temperature } = context;
-  let current = tokens;
-  for (let step = 0; step < MOST_STEPS; step++) {
-    let products = 0, squares = 0, gaps = 0;
-    for (const { side, own, entropy } of current) {
-      const slope = own + entropy;
-      products += slope * (side - own);
-      squares += slope * slope;
-      gaps += (side - own) ** 2;
-    }
-    if (!(squares > 0)) return undefined;
-    // What another temperature does not even begin to explain is not computed further.
-    if (step === 0 && products * products < 0.1 * squares * gaps) return undefined;
-    const change = Math.max(-0.7, Math.min(0.7, products / squares));
-    temperature *= Math.exp(-change);
-    if (!(temperature > 0.02 && temperature < 50)) return undefined;
-    current = await rescored(tokens, context, { temperature });
-    if (Math.abs(change) < 1e-4) break;
-  }
-  if (Math.abs(Math.log(temperature / context.temperature)) < LEAST_CHANGE) return undefined;
-  return { cause: "temperature", temperature, leftNats: gapOf(current).meanNats };
-}
-
-function fitShift(
-  tokens: readonly GapToken[],
-  { scored_B }: ExplainContext,
-): Hypothesis | undefined {
-  const found = [-2, -1, 1, 2].flatMap((offset): Hypothesis[] => {
-    const moved = tokens.flatMap((token) => {
-      const own = scored_B[token.sequence].own.logp[token.token - 1 + offset];
-      return own === undefined ? [] : [{ ...token, own }];
-    });
-    if (moved.length < LEAST_TOKENS || 2 * moved.length < tokens.length) return [];
-    return [{ cause: "shift", offset, leftNats: gapOf(moved).meanNats }];
-  });
-  return found.toSorted((a, b) => a.leftNats - b.leftNats).at(0);
-}
-
-async function fitPadding(
-  tokens: readonly GapToken[],
-  context: ExplainContext,
-): Promise<Hypothesis | undefined> {
-  const { scored_B, padIds, temperature } = context;
-  const leftOf = ({ padding }: TokenSequence) => padding?.left ?? 0;
-  if (!tokens.some(({ sequence }) => leftOf(scored_B[sequence].sequence) > 0)) return undefined;
-  const found: Hypothesis[] = [];
-  for (const padId of padIds) {
-    const padded = await rescored(tokens, context, {
-      temperature,
-      change: (sequence) => [
-        ...new Array<number>(leftOf(sequence)).fill(padId),
-        ...sequence.ids,
-      ],
-    });
-    found.push({ cause: "padding", padId, leftNats: gapOf(padded).meanNats });
-  }
-  return found.toSorted((a, b) => a.leftNats - b.leftNats).at(0);
-}
-
 /** Pearson's correlation of the side's log-probs with the model's; 0 where one of them does not vary. */
-export function correlation(tokens: readonly GapToken[]): number {
+function correlation(tokens: readonly GapToken[]): number {
   const n = tokens.length;
   const side = tokens.reduce((sum, token) => sum + token.side, 0) / n;
   const own = tokens.reduce((sum, token) => sum + token.own, 0) / n;
@@ -238,6 +125,13 @@ function roundedLogits(
   return best && { cause: best.cause };
 }
 
+/** Whether log-probs are those of fewer tokens: what is left of the distribution gains, and no token loses. */
+function isCut(tokens: readonly GapToken[], { meanNats, signedMeanNats }: GapFigures): boolean {
+  const lost = (meanNats - signedMeanNats) / 2;
+  const isSure = tokens.filter(({ side }) => side > -1e-6).length > MOST_SURE * tokens.length;
+  return meanNats > LEAST_CUT_NATS && lost <= MOST_LOST * meanNats && !isSure;
+}
+
 function otherWeights(tokens: readonly GapToken[], figures: GapFigures): GapExplanation {
   const { meanNats, bySequence } = figures;
   const above = tokens.filter(({ side, own }) => side > own).length / tokens.length;
@@ -246,7 +140,9 @@ function otherWeights(tokens: readonly GapToken[], figures: GapFigures): GapExpl
   const isOne = found >= LEAST_CORRELATION && meanNats > BF16_NATS &&
     byLogProb(tokens) <= MOST_BY_LOGPROB && Math.min(above, 1 - above) >= LEAST_OF_EACH_SIGN &&
     differing >= LEAST_SEQUENCES * bySequence.length;
-  return isOne ? { cause: "other_weights", correlation: found } : { cause: "unexplained" };
+  return isOne
+    ? { cause: "other_weights_or_context", correlation: found }
+    : { cause: "unexplained" };
 }
 
 /**
@@ -264,12 +160,7 @@ export async function explainGap(
   if (figures.meanNats <= F32_NATS) return undefined;
   const some = subsample(tokens);
   const gap = gapOf(some).meanNats;
-  const fits = [
-    fitShift(some, context),
-    await fitPadding(some, context),
-    await fitTemperature(some, context),
-  ].flatMap((fit) => fit === undefined ? [] : [fit]);
-  const [best, next] = fits.toSorted((a, b) => a.leftNats - b.leftNats);
+  const [best, next] = await fitHypotheses(some, context);
   if (best !== undefined && isLittle(best.leftNats, gap)) {
     const isClear = next === undefined || next.leftNats > MARGIN * best.leftNats;
     return isClear ? best : { cause: "unexplained" };
@@ -279,5 +170,6 @@ export async function explainGap(
   if (isNoise(figures)) {
     return { cause: figures.meanNats < F16_NATS ? "f16_noise" : "bf16_noise" };
   }
+  if (isCut(tokens, figures)) return { cause: "cut_distribution" };
   return otherWeights(tokens, figures);
 }

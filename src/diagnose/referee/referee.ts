@@ -3,8 +3,9 @@ import type { Finding, FindingClass } from "../finding.ts";
 import { placeOf } from "../tokens/token_check.ts";
 import { countOf, say } from "../tokens/words.ts";
 import { LOG_PROB_SIDES, type LogProbSide, type TokenSequence } from "../../tokens/token_batch.ts";
-import { explainGap, F32_NATS, type GapExplanation, LEAST_TOKENS } from "./explain.ts";
+import { explainGap, F32_NATS } from "./explain.ts";
 import { type GapFigures, gapFigures } from "./gap_figures.ts";
+import { type ExplainContext, type GapExplanation, LEAST_TOKENS } from "./hypotheses.ts";
 import { type GapToken, gapTokens, type ScoredSequence, type ScoreIds } from "./own_scores.ts";
 import { capitalized, explained, SIDE_NAMES, sideClause } from "./referee_words.ts";
 import { referenceFindings } from "./reference_side.ts";
@@ -44,6 +45,8 @@ export interface RefereeInput {
   readonly temperature?: number;
   /** Ids that padding may consist of, the likeliest first. */
   readonly padIds?: readonly number[];
+  /** Ids that may begin a text. */
+  readonly beginIds?: readonly number[];
 }
 
 const ID = {
@@ -71,13 +74,7 @@ function notChecked(sentence: string, next: string): Finding {
 
 async function judgeSide(
   side: LogProbSide,
-  input: {
-    readonly scored_B: readonly ScoredSequence[];
-    readonly score: ScoreIds;
-    readonly temperature: number;
-    readonly padIds: readonly number[];
-    readonly comparedWith: RefereeSide["comparedWith"];
-  },
+  input: ExplainContext & { readonly comparedWith: RefereeSide["comparedWith"] },
 ): Promise<RefereeSide | undefined> {
   const { tokens, nonFinite } = gapTokens(input.scored_B, side);
   if (tokens.length === 0) return undefined;
@@ -104,7 +101,14 @@ function between(one: RefereeSide, other: RefereeSide): number | undefined {
 }
 
 /** Of these causes two sides may share one that is neither's mistake. */
-const SHARED: readonly unknown[] = ["temperature", "other_weights", "unexplained"];
+const SHARED: readonly unknown[] = [
+  "temperature",
+  "context",
+  "reference_weights",
+  "cut_distribution",
+  "other_weights_or_context",
+  "unexplained",
+];
 
 /** True where several sides are off, and all in the same way. */
 function areAlike(off: readonly RefereeSide[]): boolean {
@@ -114,6 +118,40 @@ function areAlike(off: readonly RefereeSide[]): boolean {
     return side.explainedBy?.cause === first.explainedBy?.cause && gap !== undefined &&
       gap <= ALIKE_SHARE * first.figures.meanNats;
   });
+}
+
+/** Where no side agrees with the model and all are so far from it, it is another one: weights of a few steps differ by less. */
+const ANOTHER_MODEL_NATS = 0.5;
+
+/** True of a side that follows from the model, as it is or by what was computed: the folder is its model. */
+function isConfirming({ explainedBy }: RefereeSide): boolean {
+  return isRounding(explainedBy) || explainedBy?.cause === "cut_distribution" ||
+    (explainedBy !== null && "leftNats" in explainedBy);
+}
+
+/** No side confirms that the folder is the dump's model: then it is the folder that is in question first. */
+function unconfirmed(off: readonly RefereeSide[]): Finding {
+  const names = off.map(({ side }) => SIDE_NAMES[side]).join(" and ");
+  const verb = off.length === 1 ? "differs" : "differ";
+  const least = Math.min(...off.map(({ figures }) => figures.meanNats));
+  const far = `${names} ${verb} from it by ${say(least)} nats per token${
+    off.length === 1 ? "" : " or more"
+  }`;
+  return {
+    id: "sides_agree",
+    class: "not-checkable",
+    metric: "gap",
+    value: least,
+    sentence: least >= ANOTHER_MODEL_NATS
+      ? `Not checked: this is probably not the model that made the dump; ${far}.`
+      : `Not checked: no side confirms that this is the model of the dump; ${far}, which may be its weights or those of the folder.`,
+    alternatives: [
+      "a checkpoint of another step, or an adapter that was not given",
+      "ids of another tokenizer, or log-probs that stand at other tokens",
+    ],
+    next:
+      "Give the folder whose weights drew the tokens: the dump's step, with its adapter where it has one.",
+  };
 }
 
 /** How grave a side's gap is; what rounding is, others tell. */
@@ -140,7 +178,8 @@ function sideFinding(
       Math.abs(temperature / explainedBy.temperature - 1) < STATED_SHARE
     );
   const stated = isStated ? " It is the temperature that the dump says was asked for." : "";
-  const isOpen = explainedBy?.cause === "other_weights" || explainedBy?.cause === "unexplained";
+  const isOpen = explainedBy?.cause === "other_weights_or_context" ||
+    explainedBy?.cause === "unexplained";
   const several = isOpen && steps.length > 1
     ? ` The dump holds ${
       countOf(steps.length, "step")
@@ -189,7 +228,14 @@ function policyFindings(
   const moved = off.length > 0 || isExact
     ? judged.filter(({ explainedBy }) => explainedBy !== null)
     : [];
-  if (off.length === judged.length && areAlike(off)) return [...tooFew, alike(off)];
+  if (off.length === judged.length) {
+    const isOpen = !judged.some(isConfirming) &&
+      judged.every((side) => classOf(side) === "suspect");
+    const least = Math.min(...off.map(({ figures }) => figures.meanNats));
+    if (isOpen && least >= ANOTHER_MODEL_NATS) return [...tooFew, unconfirmed(off)];
+    if (areAlike(off)) return [...tooFew, alike(off)];
+    if (isOpen) return [...tooFew, unconfirmed(off)];
+  }
   if (moved.length > 0) {
     return [
       ...tooFew,
@@ -245,7 +291,10 @@ function verdictOf(sides: readonly RefereeSide[], findings: readonly Finding[]):
     finding.id === "sides_agree" && finding.class !== "holds"
   );
   const clauses = sides.filter(isComparable).map(sideClause);
-  if (clauses.length === 0 || (shared !== undefined && sides.length > 1)) {
+  const isNamed = findings.some((finding) =>
+    finding.class === "violated" || finding.class === "suspect"
+  );
+  if (clauses.length === 0 || (shared !== undefined && !isNamed)) {
     return (shared ?? findings.at(0))?.sentence ?? "Not checked: there is nothing to compare.";
   }
   return capitalized(`${clauses.join("; ")}.`);
@@ -285,7 +334,7 @@ async function scoreAll(
  *   `sides_agree`, and with a reference `reference_is_not_start`.
  */
 export async function referee(input: RefereeInput): Promise<RefereeReport> {
-  const { sequences, score, scoreReference, temperature = 1, padIds = [0] } = input;
+  const { sequences, score, scoreReference, temperature = 1, padIds = [0], beginIds = [] } = input;
   const lacking = whatLacks(sequences);
   if (lacking) {
     return { sides: [], verdict: verdictOf([], [lacking]), findings: [lacking], own_B: [] };
@@ -300,6 +349,8 @@ export async function referee(input: RefereeInput): Promise<RefereeReport> {
       score: scorer,
       temperature,
       padIds,
+      beginIds,
+      scoreReference: side === "reference" ? undefined : scoreReference,
       comparedWith: isReference ? "reference" : "model",
     });
     if (given) sides.push(given);

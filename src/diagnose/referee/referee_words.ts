@@ -1,7 +1,7 @@
 /** What the referee says of a side. */
 import type { LogProbSide } from "../../tokens/token_batch.ts";
 import { countOf, say } from "../tokens/words.ts";
-import type { GapExplanation } from "./explain.ts";
+import type { GapExplanation } from "./hypotheses.ts";
 import type { GapFigures } from "./gap_figures.ts";
 
 /** What of a side is said. */
@@ -62,8 +62,16 @@ export function sideClause({ side, figures, explainedBy }: SaidSide): string {
       return `${name} agrees to ${say(figures.meanNats)} nats, as rounding to bf16 would`;
     case "f16_noise":
       return `${name} agrees to ${say(figures.meanNats)} nats, as rounding to f16 would`;
-    case "other_weights":
-      return `${off}, as other weights of the same model would be`;
+    case "context":
+      return explainedBy.beforeId === null
+        ? `${off}, because it lacks the first token of each sequence`
+        : `${off}, because it has the token ${explainedBy.beforeId} before each sequence`;
+    case "reference_weights":
+      return `${off}, because its log-probs are those of the reference folder`;
+    case "cut_distribution":
+      return `${off}, and nowhere lower than the model, as where unlikely tokens are cut`;
+    case "other_weights_or_context":
+      return `${off}, as other weights of the same model or another context would be`;
     case "unexplained":
       return `${off}, which nothing that was tried explains`;
     default:
@@ -77,6 +85,7 @@ interface StatedCause {
   readonly temperature?: number | undefined;
   readonly offset?: number | undefined;
   readonly padId?: number | undefined;
+  readonly beforeId?: number | null | undefined;
 }
 
 /** A cause in a cell of a table. */
@@ -93,8 +102,16 @@ export function causeWords(explanation: StatedCause | null): string {
       return "bf16 rounding";
     case "f16_noise":
       return "f16 rounding";
-    case "other_weights":
-      return "other weights";
+    case "context":
+      return explanation.beforeId === null
+        ? "first token missing"
+        : `token ${explanation.beforeId} before`;
+    case "reference_weights":
+      return "the reference's weights";
+    case "cut_distribution":
+      return "top-p or top-k";
+    case "other_weights_or_context":
+      return "other weights or context";
     case "unexplained":
       return "nothing found";
     default:
@@ -111,8 +128,14 @@ function nextFor(explanation: GapExplanation | null): string {
       return "The logits at index i predict token i + 1: cut both arrays by the same indices.";
     case "padding":
       return "Give the model an attention mask that leaves the padding out.";
-    case "other_weights":
-      return "Compare a checksum of one layer on that side with the checkpoint's.";
+    case "context":
+      return "Compare the ids that side is given with those of the dump: a tokenizer adds the token that begins a text on one of them.";
+    case "reference_weights":
+      return "That side has the weights from before training, or leaves the adapter out: look at how it gets its weights.";
+    case "cut_distribution":
+      return "Ask the engine for log-probs before top-p, top-k and masks (in vLLM logprobs_mode raw_logprobs).";
+    case "other_weights_or_context":
+      return "Compare a checksum of one layer on that side with the checkpoint's, then the ids and positions that it is given.";
     case "unexplained":
       return "Look at the tokens with the largest gaps: their context on that side may be another.";
     default:
@@ -148,16 +171,19 @@ export function explained(side: SaidSide): {
   const sentence = `${capitalized(sideClause(side))} (${countOf(tokens, "token")}: median ${
     say(p50)
   }, 99 % below ${say(p99)}, largest ${say(max)}).${left}${whereItIs(side.figures)}`;
-  const alternatives = explainedBy?.cause === "other_weights"
+  const alternatives = explainedBy?.cause === "other_weights_or_context"
     ? [
       "weights that are quantised on that side",
       "a checkpoint of another step, or an adapter that was not given",
+      "another prompt or template, or positions that jump",
     ]
+    : explainedBy?.cause === "cut_distribution"
+    ? ["a mask of allowed tokens", "a lower temperature beside the cut"]
     : explainedBy?.cause === "bf16_noise" || explainedBy?.cause === "f16_noise"
     ? ["weights that differ a little, whose gap has the same look"]
     : explainedBy?.cause === "unexplained"
     ? [
-      "top-p or top-k, which raise log-probs of what is left",
+      "weights of several steps among its tokens, as in asynchronous training",
       "another context: template, truncation, packing",
     ]
     : undefined;

@@ -3,7 +3,7 @@ import { mean } from "../../core/statistics.ts";
 import { klTerm } from "../../equations/policy_loss.ts";
 import type { Finding } from "../finding.ts";
 import { say } from "../tokens/words.ts";
-import type { GapExplanation } from "./explain.ts";
+import type { GapExplanation } from "./hypotheses.ts";
 import type { GapFigures } from "./gap_figures.ts";
 import type { GapToken, ScoredSequence } from "./own_scores.ts";
 

@@ -27,14 +27,20 @@ const CAUSE = z.object({
     "padding",
     "bf16_noise",
     "f16_noise",
-    "other_weights",
+    "context",
+    "reference_weights",
+    "cut_distribution",
+    "other_weights_or_context",
     "unexplained",
   ]),
   temperature: z.number().optional(),
   offset: z.int().optional().describe("of a shift: value i is the one of token i + offset"),
   padId: z.int().optional().describe("the id that the padding consists of"),
+  beforeId: z.int().nullable().optional().describe(
+    "of a context: the token before each sequence; null: its first one is missing",
+  ),
   leftNats: NATS.optional().describe("mean size of what the cause leaves"),
-  correlation: z.number().optional().describe("of other weights: of both log-probs"),
+  correlation: z.number().optional().describe("of other weights or context: of both log-probs"),
 });
 
 const SIDE = z.object({

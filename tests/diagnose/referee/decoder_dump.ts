@@ -59,11 +59,16 @@ export async function columnsOf(
 /** Writes a dump. */
 export function writeDump(
   path: string,
-  { ids_B, prompt, sides, step }: {
+  { ids_B, prompt = 0, prompts, lefts, sides, step, temperature }: {
     readonly ids_B: readonly number[][];
-    readonly prompt: number;
+    /** Tokens of every prompt, or of each. */
+    readonly prompt?: number;
+    readonly prompts?: readonly number[];
+    /** Padding that stood on the left of each. */
+    readonly lefts?: readonly number[];
     readonly sides: Partial<Record<LogProbSide, Columns>>;
     readonly step?: number;
+    readonly temperature?: number;
   },
 ): void {
   const lines = ids_B.map((ids, b) =>
@@ -72,8 +77,10 @@ export function writeDump(
       row: b + 1,
       offset: 0,
       ...(step !== undefined && { step }),
+      ...(temperature !== undefined && { temperature }),
+      ...(lefts && { padding: { left: lefts[b]!, right: 0 } }),
       ids: Uint32Array.from(ids),
-      mask: Uint8Array.from(ids, (_, i) => Number(i >= prompt)),
+      mask: Uint8Array.from(ids, (_, i) => Number(i >= (prompts?.[b] ?? prompt))),
       logProbs: Object.fromEntries(
         Object.entries(sides).map(([side, columns]) => [side, {
           values: Float64Array.from(columns[b]!),

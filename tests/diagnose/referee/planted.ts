@@ -79,12 +79,12 @@ export const PLANTED: Readonly<
   "sampler's weights stale": {
     sides: { sampler: stale(0.15), old: exact },
     ids: ["sampler_off"],
-    causes: ["other_weights", null],
+    causes: ["other_weights_or_context", null],
   },
   "old policy's weights stale, bf16 noise elsewhere": {
     sides: { sampler: noisy, old: stale(0.3) },
     ids: ["old_off"],
-    causes: ["bf16_noise", "other_weights"],
+    causes: ["bf16_noise", "other_weights_or_context"],
   },
   "sampler rounds its logits to bf16": {
     sides: { sampler: bf16, old: exact },
@@ -126,7 +126,7 @@ export const PLANTED: Readonly<
   "all sides of another checkpoint": {
     sides: { sampler: stale(0.3), old: stale(0.3) },
     ids: ["sides_agree"],
-    causes: ["other_weights", "other_weights"],
+    causes: ["other_weights_or_context", "other_weights_or_context"],
   },
   "healthy, bf16 noise on both": {
     sides: { sampler: noisy, old: noisy },
