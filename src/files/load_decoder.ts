@@ -84,7 +84,55 @@ function checkTensors(
   }
 }
 
-function checkAdapter({ path, deltas }: LoraAdapter, layout: DecoderLayout): void {
+/** Whether two tensors hold the same bytes. */
+function areEqual(one: StoredTensor, other: StoredTensor): boolean {
+  if (one.dtype !== other.dtype || one.shape.join() !== other.shape.join()) return false;
+  const hashOf = (tensor: StoredTensor) => {
+    let hash = 2166136261;
+    readRows(tensor, (_, bytes) => {
+      for (let i = 0; i < bytes.length; i++) hash = Math.imul(hash ^ bytes[i], 16777619);
+    });
+    return hash;
+  };
+  return hashOf(one) === hashOf(other);
+}
+
+/** The tensors with those that an adapter saved whole in their places. */
+function replacedTensors(
+  { path, replaced, deltas }: LoraAdapter,
+  { layout, tensors, config }: Pick<DecoderFiles, "layout" | "tensors" | "config">,
+): ReadonlyMap<string, StoredTensor> {
+  const required = requiredShapes(layout);
+  const [table, head] = ["model.embed_tokens.weight", "lm_head.weight"];
+  const untying = config.isTied &&
+    [table, head].find((name) =>
+      deltas.has(name) || (replaced.has(name) && !(replaced.has(table) && replaced.has(head)))
+    );
+  const [newTable, newHead] = [replaced.get(table), replaced.get(head)];
+  const isUntied = config.isTied && newTable && newHead && !areEqual(newTable, newHead);
+  if (untying || isUntied) {
+    throw new UserError(
+      `Cannot use ${path}: it changes ${
+        untying || head
+      }, but the model's head is tied to its table, and PEFT unties what was one; give a merged model`,
+    );
+  }
+  for (const [name, { shape, path: file }] of replaced) {
+    if (config.isTied && name === head) continue;
+    const needed = required.get(name);
+    if (needed?.join() === shape.join()) continue;
+    throw new UserError(
+      needed === undefined
+        ? `Cannot use ${path}: it replaces "${name}", which the model does not have`
+        : `Cannot use ${file}: "${name}" is [${shape.join(", ")}], but the model's is [${
+          needed.join(", ")
+        }]`,
+    );
+  }
+  return new Map([...tensors, ...replaced]);
+}
+
+function checkDeltas({ path, deltas }: LoraAdapter, layout: DecoderLayout): void {
   const matrices = new Map(
     layout.matrices.flatMap(({ sources, width }) =>
       sources.map(({ name, rowCount }) => [name, [rowCount, width]] as const)
@@ -124,8 +172,10 @@ export function openDecoderFiles(
   const tensors = findTensors(path);
   checkTensors({ path, config, layout, tensors });
   const adapter = options.adapter === undefined ? undefined : readLoraAdapter(options.adapter);
-  if (adapter) checkAdapter(adapter, layout);
-  return { path, config, layout, tensors, adapter };
+  if (adapter === undefined) return { path, config, layout, tensors, adapter };
+  const files = { layout, tensors: replacedTensors(adapter, { layout, tensors, config }) };
+  checkDeltas(adapter, layout);
+  return { path, config, adapter, ...files };
 }
 
 const STORAGE_OF = { BF16: "bf16", F16: "f16", F32: "f32" } as const satisfies Record<

@@ -1,23 +1,9 @@
 /** LoRA adapters as PEFT writes them: W + scale · B A, merged row by row while the model is read (Hu et al. 2021). */
-import { z } from "zod";
 import { UserError } from "../core/errors.ts";
-import { requireSchema } from "../core/schema.ts";
 import { widenBf16, widenF16 } from "../model/weight_values.ts";
 import { findTensorsOf, readRows, type StoredTensor } from "./checkpoint_tensors.ts";
-import { readJson } from "./json.ts";
-
-const CONFIG = z.object({
-  peft_type: z.string(),
-  r: z.int().min(1),
-  lora_alpha: z.number().positive(),
-  use_rslora: z.boolean().nullish(),
-  use_dora: z.boolean().nullish(),
-  fan_in_fan_out: z.boolean().nullish(),
-  bias: z.string().nullish(),
-  modules_to_save: z.array(z.string()).nullish(),
-  rank_pattern: z.record(z.string(), z.number()).nullish(),
-  alpha_pattern: z.record(z.string(), z.number()).nullish(),
-});
+import { type LoraConfig, readLoraConfig } from "./lora_config.ts";
+import { exists } from "./paths.ts";
 
 /** What is added to one matrix. */
 export interface LoraDelta {
@@ -34,6 +20,8 @@ export interface LoraAdapter {
   readonly path: string;
   /** By the name of the weight that it is added to. */
   readonly deltas: ReadonlyMap<string, LoraDelta>;
+  /** Tensors that stand in place of the model's, by name: modules_to_save, embeddings, biases. */
+  readonly replaced: ReadonlyMap<string, StoredTensor>;
 }
 
 /** The values of a tensor as f32. */
@@ -55,74 +43,124 @@ export function readValues(tensor: StoredTensor): Float32Array<ArrayBuffer> {
   return values;
 }
 
-function refuseOthers(config: z.infer<typeof CONFIG>, path: string): void {
-  const refuse = (found: string, allowed: string) =>
-    new UserError(`Cannot use ${path}: ${found}; ${allowed}`);
-  const { peft_type, bias, modules_to_save, rank_pattern, alpha_pattern } = config;
-  if (peft_type !== "LORA") throw refuse(`its peft_type is "${peft_type}"`, "LORA is merged");
-  for (const name of ["use_dora", "fan_in_fan_out"] as const) {
-    if (config[name]) throw refuse(`it sets ${name}`, "plain LoRA is merged");
+/** Values [M, N] as [N, M]. */
+function transposed(values_MN: Float32Array, width: number): Float32Array {
+  const rows = values_MN.length / width;
+  const result = new Float32Array(values_MN.length);
+  for (let m = 0; m < rows; m++) {
+    for (let n = 0; n < width; n++) result[n * rows + m] = values_MN[m * width + n];
   }
-  if ((bias ?? "none") !== "none") throw refuse(`its bias is "${bias}"`, "none is merged");
-  if ((modules_to_save ?? []).length > 0) {
-    throw refuse("it has modules_to_save", "adapters that are low-rank throughout are merged");
-  }
-  for (const [name, pattern] of Object.entries({ rank_pattern, alpha_pattern })) {
-    if (Object.keys(pattern ?? {}).length > 0) {
-      throw refuse(
-        `its ${name} is not empty`,
-        "adapters with one rank and one lora_alpha are merged",
-      );
-    }
-  }
+  return result;
 }
 
-const NAME = /^base_model\.model\.(.+)\.lora_([AB])(?:\.default)?\.weight$/;
+const PREFIX = "base_model.model.";
+/** A half of a pair, with the name of its adapter where it was saved by hand; an embedding's pair is spelled otherwise. */
+const HALF = /^(.+)\.lora_(embedding_)?([AB])(?:\.(?!bias$)([^.]+))??(?:\.weight)?$/;
+/** How PEFT wraps modules, which names in files may keep. */
+const WRAPPERS = /\.(?:base_layer|modules_to_save\.[^.]+|modules_to_save)(?=\.(?:weight|bias)$)/;
+
+/** The halves of a pair, and whether it is an embedding's. */
+interface Pair {
+  A?: StoredTensor;
+  B?: StoredTensor;
+  isEmbedding: boolean;
+}
+
+/** The tensors of an adapter by what they are. */
+function sorted(
+  tensors: ReadonlyMap<string, StoredTensor>,
+  { path, config }: { readonly path: string; readonly config: LoraConfig },
+) {
+  const pairs = new Map<string, Pair>();
+  const replaced = new Map<string, StoredTensor>();
+  const adapters = new Set<string>();
+  for (const [name, tensor] of tensors) {
+    const inner = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : undefined;
+    const [, module, embedding, half, adapter] = HALF.exec(inner ?? "") ?? [];
+    if (module !== undefined) {
+      if (adapter !== undefined) adapters.add(adapter);
+      const isEmbedding = embedding !== undefined;
+      pairs.set(module, { ...pairs.get(module), [half]: tensor, isEmbedding });
+      continue;
+    }
+    const whole = inner?.replace(WRAPPERS, "");
+    if (whole !== undefined && !whole.includes("lora_") && config.isSavedWhole(whole)) {
+      replaced.set(whole, tensor);
+      continue;
+    }
+    throw new UserError(
+      `Cannot use ${path}: tensor "${name}" is no half of a LoRA pair, nor a module that its adapter_config.json says was saved whole`,
+    );
+  }
+  const lost = config.savedModules.find((name) =>
+    !replaced.keys().some((whole) => whole.replace(/\.(weight|bias)$/, "").endsWith(name))
+  );
+  if (lost !== undefined) {
+    throw new UserError(
+      `Cannot use ${path}: by its adapter_config.json ${lost} was trained and saved whole, but it is not there`,
+    );
+  }
+  if (adapters.size > 1) {
+    throw new UserError(
+      `Cannot use ${path}: it holds the adapters ${
+        [...adapters].join(" and ")
+      }; save one of them by itself`,
+    );
+  }
+  return { pairs, replaced };
+}
+
+function deltaOf(
+  module: string,
+  { A, B, isEmbedding }: Pair,
+  { path, config }: { readonly path: string; readonly config: LoraConfig },
+): LoraDelta {
+  const refuse = (reason: string) => new UserError(`Cannot use ${path}: ${reason}`);
+  if (A === undefined || B === undefined) {
+    throw refuse(`of ${module}.weight it holds only one of lora_A and lora_B`);
+  }
+  const why = config.whyNot(module);
+  if (why !== undefined) {
+    throw refuse(`it holds a pair for ${module}, but ${why}, so that PEFT would not use it`);
+  }
+  const { rank, scale } = config.scaleOf(module);
+  if (A.shape.length !== 2 || B.shape.length !== 2 || A.shape[0] !== rank || B.shape[1] !== rank) {
+    throw refuse(
+      `of ${module}.weight lora_A is [${A.shape.join(", ")}] and lora_B [${
+        B.shape.join(", ")
+      }], but r is ${rank}`,
+    );
+  }
+  const [a, b] = [readValues(A), readValues(B)];
+  // An embedding looks rows up: its table [V, D] gains (B A)ᵀ = Aᵀ Bᵀ.
+  return isEmbedding
+    ? { a_RK: transposed(b, rank), b_MR: transposed(a, A.shape[1]), rank, scale }
+    : { a_RK: a, b_MR: b, rank, scale };
+}
 
 /**
  * Reads an adapter's folder.
  *
  * @param folder With adapter_config.json and adapter_model.safetensors.
- * @returns What it adds to which weight.
- * @throws {UserError} When it is not plain LoRA, half of a pair is missing, or ranks disagree.
+ * @returns What it adds to which weight, and which it replaces.
+ * @throws {UserError} When it is no LoRA that can be merged, half of a pair is missing, ranks disagree, or the configuration does
+ *   not have a pair that the file has.
  */
 export function readLoraAdapter(folder: string): LoraAdapter {
   const configPath = `${folder}/adapter_config.json`;
   const path = `${folder}/adapter_model.safetensors`;
-  const config = requireSchema(readJson(configPath), CONFIG, { source: configPath });
-  refuseOthers(config, configPath);
-  const tensors = findTensorsOf(path);
-  const found = new Map<string, { A?: StoredTensor; B?: StoredTensor }>();
-  for (const [name, tensor] of tensors) {
-    const [, module, half] = NAME.exec(name) ?? [];
-    if (module === undefined) {
-      throw new UserError(
-        `Cannot use ${path}: tensor "${name}" is no half of a LoRA pair of a linear layer`,
-      );
-    }
-    const weight = `${module}.weight`;
-    found.set(weight, { ...found.get(weight), [half]: tensor });
+  const config = readLoraConfig(configPath);
+  if (!exists(path) && exists(`${folder}/adapter_model.bin`)) {
+    throw new UserError(
+      `Cannot use ${folder}: it holds adapter_model.bin, which is Python's own format; save it with safe_serialization`,
+    );
   }
-  const { r: rank, lora_alpha: alpha, use_rslora } = config;
-  const scale = alpha / (use_rslora ? Math.sqrt(rank) : rank);
-  const deltas = new Map(Array.from(found, ([weight, { A, B }]) => {
-    if (A === undefined || B === undefined) {
-      throw new UserError(
-        `Cannot use ${path}: of ${weight} it holds only one of lora_A and lora_B`,
-      );
-    }
-    if (
-      A.shape.length !== 2 || B.shape.length !== 2 || A.shape[0] !== rank || B.shape[1] !== rank
-    ) {
-      throw new UserError(
-        `Cannot use ${path}: of ${weight} lora_A is [${A.shape.join(", ")}] and lora_B [${
-          B.shape.join(", ")
-        }], but r is ${rank}`,
-      );
-    }
-    return [weight, { a_RK: readValues(A), b_MR: readValues(B), rank, scale }] as const;
-  }));
-  return { path: folder, deltas };
+  const place = { path, config };
+  const { pairs, replaced } = sorted(findTensorsOf(path), place);
+  const deltas = new Map(
+    Array.from(pairs, ([module, pair]) => [`${module}.weight`, deltaOf(module, pair, place)]),
+  );
+  return { path: folder, deltas, replaced };
 }
 
 /**

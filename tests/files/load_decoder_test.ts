@@ -188,8 +188,11 @@ Deno.test("openDecoderFiles() refuses adapters that are not plain LoRA of this m
     const cases: readonly (readonly [Parameters<typeof writeAdapter>, string])[] = [
       [[`${folder}/0`, { peft_type: "IA3" }], 'its peft_type is "IA3"; LORA is merged'],
       [[`${folder}/1`, { use_dora: true }], "it sets use_dora"],
-      [[`${folder}/2`, { modules_to_save: ["lm_head"] }], "it has modules_to_save"],
-      [[`${folder}/3`, { alpha_pattern: { q_proj: 1 } }], "its alpha_pattern is not empty"],
+      [
+        [`${folder}/2`, { modules_to_save: ["lm_head"] }],
+        "lm_head was trained and saved whole, but",
+      ],
+      [[`${folder}/3`, { rank_pattern: { down_proj: 4 } }], "but r is 4"],
       [[`${folder}/4`, { r: 3 }], "but r is 3"],
       [[`${folder}/5`, {}, { A: [2, 56] }], "it holds only one of lora_A and lora_B"],
       [
