@@ -71,9 +71,9 @@ interface Made {
   /** Tensors that stand in for the model's. */
   readonly whole?: readonly string[];
   readonly dtype?: FileDtype;
-  /** What stands behind `lora_A`. */
+  /** What follows `lora_A` in names. */
   readonly suffix?: string;
-  /** What stands before the last part of a whole tensor's name. */
+  /** What precedes the last part of a whole tensor's name. */
   readonly wrapper?: string;
 }
 
@@ -218,7 +218,7 @@ gpuTest(
         const base = logProbs64(ids, begin64(config, baseOf(config)));
         const off = Math.max(...expected.map((logp, t) => Math.abs(logp - scores!.logp[t]!)));
         const moved = Math.max(...expected.map((logp, t) => Math.abs(logp - base[t]!)));
-      // f32 against float64 at log-probs to −40 (docs/models.md); an adapter left out moves tenths.
+        // f32 against float64 at log-probs to −40 (docs/models.md); an adapter left out moves tenths.
         assert(off < 1e-4, `${name}: off by ${off}`);
         assert(moved > 0.02, `${name}: the adapter moves ${moved} only`);
       }
