@@ -28,7 +28,8 @@ function frequencies({ head_dim, rope_theta, rope_scaling: scaling }: RandomConf
     const of = (key: string) => Number(scaling[key]);
     if (kind === "linear") return plain / of("factor");
     const turns = of("original_max_position_embeddings") * plain / (2 * Math.PI);
-    const share = (turns - of("low_freq_factor")) / (of("high_freq_factor") - of("low_freq_factor"));
+    const share = (turns - of("low_freq_factor")) /
+      (of("high_freq_factor") - of("low_freq_factor"));
     const kept = Math.min(1, Math.max(0, share));
     return plain * (kept + (1 - kept) / of("factor"));
   });

@@ -5,6 +5,7 @@ import {
   REFEREE_DOCUMENT,
   type RefereeDocument,
 } from "../../../src/diagnose/referee/report_schema.ts";
+import type { Commands } from "../../../src/gpu/commands.ts";
 import { seededWeights, type Weights64 } from "../../model/float64_decoder.ts";
 import {
   type FileTensor,
@@ -296,24 +297,44 @@ export interface RealVerdict {
 
 const FLAGS = { json: false, seed: 0, help: false, strict: false, requireGpu: false };
 
-/** Plants into a dump of a seed, and runs the command on it. */
-export async function judgeReal(name: string, seed: number, folder: string): Promise<RealVerdict> {
+/**
+ * Plants into a dump of a seed, and runs the command on it.
+ *
+ * @param options.folder Where model and dump are written.
+ * @param options.count Sequences (default 12).
+ */
+export async function judgeReal(
+  name: string,
+  seed: number,
+  { folder, commands, count }: {
+    readonly folder: string;
+    readonly commands: Commands;
+    readonly count?: number;
+  },
+): Promise<RealVerdict> {
   const plant = REAL_PLANTS[name]!;
   const config: RandomConfig = VARIANTS[ARCHITECTURES[seed % ARCHITECTURES.length]!];
   const weights = seededWeights(config, seed);
   const { sampling, sides, form = "common_dump", stated } = plant;
-  const dump: RealDump = drawDump({ config, weights, seed }, sampling);
+  const dump: RealDump = drawDump({ config, weights, seed }, {
+    ...sampling,
+    ...(count !== undefined && { count }),
+  });
   const model = `${folder}/model`;
   writeModel(model, config, weights);
   const tokens = writeRealDump(folder, { dump, sides, form, ...(stated && { stated }) });
   const reference = plant.reference && `${folder}/start`;
   if (reference) writeModel(reference, config, moved(weights, seed + 900, plant.reference!.size));
-  const outcome = await command.run({
-    ...FLAGS,
-    model,
-    tokens,
-    ...(reference !== undefined && { reference }),
-  }, []);
+  const outcome = await command.run(
+    {
+      ...FLAGS,
+      model,
+      tokens,
+      ...(reference !== undefined && { reference }),
+    },
+    [],
+    { openCommands: () => Promise.resolve(commands) },
+  );
   const document = REFEREE_DOCUMENT.parse(outcome.document);
   const of = (...classes: string[]) =>
     document.findings.filter((finding) => classes.includes(finding.class)).map(({ id }) => id);

@@ -4,8 +4,11 @@
  * deno task referee-plants [FIRST SEED [SEEDS [PLANT …]]]: the table of docs/referee.md.
  */
 import { markdownTable } from "../../../src/core/markdown_table.ts";
+import { Commands } from "../../../src/gpu/commands.ts";
+import { testGpu } from "../../gpu/gpu_test_device.ts";
 import { judgeReal, REAL_PLANTS } from "./real_plants.ts";
 
+const commands = new Commands(await testGpu());
 const [first = "100", seeds = "10", ...asked] = Deno.args;
 const rows: string[][] = [];
 for (const name of asked.length > 0 ? asked : Object.keys(REAL_PLANTS)) {
@@ -14,7 +17,7 @@ for (const name of asked.length > 0 ? asked : Object.keys(REAL_PLANTS)) {
   for (let seed = Number(first); seed < Number(first) + Number(seeds); seed++) {
     const folder = Deno.makeTempDirSync({ prefix: "agentrl-plants-" });
     try {
-      const verdict = await judgeReal(name, seed, folder);
+      const verdict = await judgeReal(name, seed, { folder, commands });
       named += Number(verdict.isNamed);
       wrong += Number(verdict.isWrong);
       explained += Number(verdict.isExplained);
