@@ -1,4 +1,4 @@
-/** Tests of `agentrl train`, `eval` and `base` as child processes: what they print and leave, Ctrl-C, kill -9, bad input. */
+/** Tests of `agentrl train`, `eval` and `base`: what they print and leave, kill -9 of their processes, bad input. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Commands } from "../../src/gpu/commands.ts";
 import { readCheckpoint, writeCheckpoint } from "../../src/run/checkpoint.ts";
@@ -7,10 +7,11 @@ import { readRunLog } from "../../src/files/log_source.ts";
 import { checkpointSteps, runPaths } from "../../src/run/run_directory.ts";
 import { readSettings } from "../../src/run/run_settings.ts";
 import { gpuTest, testGpu } from "../gpu/gpu_test_device.ts";
-import { resumeRun, SMALL_SETS, smallSettings, startRun } from "../run/small_run.ts";
+import { resumeRun, SMALL_SETS, smallSettings, startRun, writeBegunRun } from "../run/small_run.ts";
 import { withFolder } from "../files/with_folder.ts";
 import { allPoints } from "../logs/read_text.ts";
 import { agentrl, assertRefused, golden, LAUNCHER, namesIn } from "./command_line.ts";
+import { agentrlHere, commandTest } from "./in_process.ts";
 
 const STEPS = 8;
 
@@ -76,7 +77,7 @@ Deno.test("agentrl train prints one document and leaves a run that eval reads", 
     const { starts } = readSettings(runPaths(path).config);
     assertEquals(starts.map(({ command }) => command.startsWith(`${LAUNCHER} train --`)), [true]);
 
-    const evaluated = await agentrl([
+    const evaluated = await agentrlHere([
       ...["eval", "--checkpoint", path, "--split", "heldout"],
       ...["--episodes", "20", "--seed", "3", "--json"],
     ]);
@@ -89,9 +90,9 @@ Deno.test("agentrl train prints one document and leaves a run that eval reads", 
     assertEquals([result.split, result.episodes, result.logpGapMax], ["heldout", 20, 0]);
     assert(result.passRateLow <= result.passRate && result.passRate <= result.passRateHigh);
 
-    const refused = await agentrl(smallArguments(path));
+    const refused = await agentrlHere(smallArguments(path));
     assertRefused(refused, { code: 2, sentence: /already holds .*; choose another folder/ });
-    const other = await agentrl(["train", "--out", path, "--resume", "--set", "lr=0.5"]);
+    const other = await agentrlHere(["train", "--out", path, "--resume", "--set", "lr=0.5"]);
     assertRefused(other, { code: 2, sentence: /lr is 0\.001 in this run, but 0\.5 is asked for/ });
   }));
 
@@ -109,145 +110,146 @@ async function killAt(
   await output;
 }
 
-/** A copy of a run as it was before its first step. */
-function copyStart(from: string, to: string): void {
-  Deno.mkdirSync(`${to}/checkpoints`, { recursive: true });
-  for (const name of ["config.json", "checks.json", "checkpoints/step-0.safetensors"]) {
-    Deno.copyFileSync(`${from}/${name}`, `${to}/${name}`);
+/** Kills a run that logs for TensorBoard, anywhere behind its second step. @returns The step that it will go on from. */
+async function killAmongSteps(path: string): Promise<number> {
+  await writeBegunRun(path, smallSettings(STEPS));
+  const child = spawn(["train", "--out", path, "--resume", "--log", "tensorboard"]);
+  await killAt(waitForRows(path, 2 + Math.floor(Math.random() * (STEPS - 3))), child);
+  return checkpointSteps(path).at(-1) ?? -1;
+}
+
+/** The files of two runs that must be the same bytes. */
+function assertSameRun(path: string, whole: string, what: string): void {
+  for (const file of ["metrics.jsonl", "episodes.jsonl", `checkpoints/step-${STEPS}.safetensors`]) {
+    const read = (run: string) => Deno.readFileSync(`${run}/${file}`);
+    assertEquals(read(path), read(whole), `${file} differs, ${what}`);
   }
 }
 
-/** Starts a run as the `i`-th child and kills it: some at any moment of the start, most of them among the steps. */
-async function killChild(i: number, { path, whole }: { path: string; whole: string }) {
-  if (i < 1) {
-    const moment = new Promise<void>((resolve) => setTimeout(resolve, 5000 * Math.random()));
-    await killAt(moment, spawn(smallArguments(path)));
-  } else {
-    copyStart(whole, path);
-    const child = spawn(["train", "--out", path, "--resume"]);
-    await killAt(waitForRows(path, 1 + Math.floor(Math.random() * (STEPS - 1))), child);
+/** What the TensorBoard log of a run must hold: every number of its rows once. */
+function assertLogged(found: unknown, path: string): void {
+  const expected: Record<string, (readonly [number, number])[]> = {};
+  for (const { step, ...metrics } of readJournal(runPaths(path).metrics)) {
+    for (const [key, value] of Object.entries(metrics)) {
+      (expected[key] ??= []).push([Number(step), Math.fround(Number(value))]);
+    }
   }
+  assert(Object.keys(expected).length > 20);
+  assertEquals(found, expected);
 }
 
-/** One at any moment of the start, the others among the steps; `deno task kill` has hundreds. */
-const KILLS = 3;
+/** A child may make its last step before it is killed; then another one is. */
+const MOST_KILLS = 8;
 
+// `deno task kill` has hundreds.
 gpuTest(
-  "agentrl train killed at three random moments goes on to the same bits",
+  "agentrl train killed at random moments goes on to the same bits, and logs every row once",
   () =>
     withFolder(async (folder) => {
       const commands = new Commands(await testGpu());
       const whole = `${folder}/whole`;
       const start = { settings: smallSettings(STEPS), ignoreChecks: true };
       const expected = await startRun(commands, { ...start, path: whole });
-      const killedAfter: number[] = [];
-      for (let i = 0; i < KILLS; i++) {
+
+      const any = `${folder}/any`;
+      const moment = new Promise<void>((resolve) => setTimeout(resolve, 4000 * Math.random()));
+      await killAt(moment, spawn(smallArguments(any)));
+      // Without config.json the run had not begun, and --resume would say so.
+      const result = exists(runPaths(any).config)
+        ? await resumeRun(commands, { path: any, ignoreChecks: true })
+        : await startRun(commands, { ...start, path: any });
+      assertEquals(result, expected, "killed at any moment of the start");
+      assertSameRun(any, whole, "killed at any moment of the start");
+
+      let killedAfter = STEPS;
+      for (let i = 0; killedAfter === STEPS; i++) {
+        assert(i < MOST_KILLS, "no child was killed among its steps");
         const path = `${folder}/killed-${i}`;
-        await killChild(i, { path, whole });
-        killedAfter.push(checkpointSteps(path).at(-1) ?? -1);
-        // Without config.json the run had not begun, and --resume would say so.
-        const result = exists(runPaths(path).config)
-          ? await resumeRun(commands, { path, ignoreChecks: true })
-          : await startRun(commands, { ...start, path });
-        assertEquals(result, expected, `killed after checkpoints ${killedAfter}`);
-        for (const file of ["metrics.jsonl", "episodes.jsonl"]) {
-          const read = (run: string) => Deno.readTextFileSync(`${run}/${file}`);
-          assert(read(path) === read(whole), `${file} differs, killed after ${killedAfter}`);
-        }
+        killedAfter = await killAmongSteps(path);
+        const what = `killed after checkpoint ${killedAfter}`;
+        assert(killedAfter > 0, what);
+        const resumed = await agentrlHere([
+          ...["train", "--out", path, "--resume", "--no-gate", "--json"],
+        ]);
+        assertEquals(resumed.code, 0, resumed.stderr);
+        const { steps, weightsHash, last } = JSON.parse(resumed.stdout);
+        assertEquals<unknown>({ steps, weightsHash, last }, expected, what);
+        assertSameRun(path, whole, what);
+        const log = await readRunLog(`${path}/tensorboard`);
+        assertEquals(log.source.files.length, 2, what);
+        assertLogged(allPoints(log), path);
+        const base = "checkpoints/step-0.safetensors";
+        const read = (run: string) => Deno.readFileSync(`${run}/${base}`);
+        assertEquals(read(path), read(whole), "writeBegunRun() writes what a start writes");
       }
-      assert(killedAfter.some((step) => step > 0 && step < STEPS), `killed after ${killedAfter}`);
     }),
 );
 
-gpuTest(
-  "agentrl train --log tensorboard killed and resumed logs every row once, and changes no other file",
+commandTest(
+  "agentrl train ends with step, tensor and batch when weights overflow",
   () =>
     withFolder(async (folder) => {
-      const plain = `${folder}/plain`;
-      const settings = smallSettings(STEPS);
-      await startRun(new Commands(await testGpu()), { path: plain, settings, ignoreChecks: true });
+      const { config, weights_W } = readCheckpoint(golden("model.safetensors"));
+      const base = `${folder}/huge.safetensors`;
+      writeCheckpoint(base, { config, weights_W: weights_W.map((w) => 1e25 * w), step: 0 });
       const path = `${folder}/run`;
-      await killAt(
-        waitForRows(path, 6),
-        spawn([...smallArguments(path), "--log", "tensorboard"]),
+      const result = await agentrlHere(smallArguments(path, base));
+      assertEquals([result.code, result.stdout], [1, ""]);
+      assertMatch(
+        result.stderr,
+        /agentrl train: Step 0 is not finite: in minibatch 1 of 2 the loss is NaN .* the gradient of tok_emb\.weight is the first .* holds the batch and the weights\n$/,
       );
-      const killedAfter = readJournal(runPaths(path).metrics).length;
-      const resumed = await agentrl(["train", "--out", path, "--resume", "--no-gate"]);
-      assertEquals(resumed.code, 0, resumed.stderr);
+      assertEquals(namesIn(`${path}/steps/0`), ["batch.safetensors", "weights.safetensors"]);
 
-      for (
-        const file of ["metrics.jsonl", "episodes.jsonl", `checkpoints/step-${STEPS}.safetensors`]
-      ) {
-        assertEquals(
-          Deno.readFileSync(`${path}/${file}`),
-          Deno.readFileSync(`${plain}/${file}`),
-          file,
-        );
-      }
-      const log = await readRunLog(`${path}/tensorboard`);
-      assertEquals(log.source.files.length, 2, `killed after ${killedAfter} rows`);
-      const rows = readJournal(runPaths(path).metrics);
-      const expected: Record<string, (readonly [number, number])[]> = {};
-      for (const { step, ...metrics } of rows) {
-        for (const [key, value] of Object.entries(metrics)) {
-          (expected[key] ??= []).push([Number(step), Math.fround(Number(value))]);
-        }
-      }
-      assert(Object.keys(expected).length > 20);
-      assertEquals<unknown>(allPoints(log), expected);
+      const evaluated = await agentrlHere(["eval", "--checkpoint", base, "--preset", "rl"]);
+      assertRefused(evaluated, { code: 1, sentence: /its log-probs are not finite/ });
     }),
 );
 
-Deno.test("agentrl train ends with step, tensor and batch when weights overflow", () =>
-  withFolder(async (folder) => {
-    const { config, weights_W } = readCheckpoint(golden("model.safetensors"));
-    const base = `${folder}/huge.safetensors`;
-    writeCheckpoint(base, { config, weights_W: weights_W.map((w) => 1e25 * w), step: 0 });
-    const path = `${folder}/run`;
-    const result = await agentrl(smallArguments(path, base));
-    assertEquals([result.code, result.stdout], [1, ""]);
-    assertMatch(
-      result.stderr,
-      /agentrl train: Step 0 is not finite: in minibatch 1 of 2 the loss is NaN .* the gradient of tok_emb\.weight is the first .* holds the batch and the weights\n$/,
-    );
-    assertEquals(namesIn(`${path}/steps/0`), ["batch.safetensors", "weights.safetensors"]);
+commandTest(
+  "agentrl base writes an untrained agent and measures it in 80 columns",
+  () =>
+    withFolder(async (folder) => {
+      const out = `${folder}/base.safetensors`;
+      const { code, stdout } = await agentrlHere(["base", "--kind", "untrained", "--out", out]);
+      assertEquals([code, namesIn(folder)], [0, ["base.safetensors"]]);
+      assert(stdout.replaceAll(folder, "").split("\n").every((line) => line.length <= 80), stdout);
+      assertMatch(stdout, /train +320 +0\.00 +0\.00-0\.01 +0\.00 +0\.00 +6\.0/);
+      const evaluate = ["eval", "--checkpoint", out, "--preset", "chapter6", "--episodes", "10"];
+      const evaluated = await agentrlHere([...evaluate, "--transcripts", "2"]);
+      assert(evaluated.stdout.replaceAll(folder, "").split("\n").every((l) => l.length <= 80));
+      assertStringIncludes(
+        evaluated.stdout,
+        "\nepisode 1, score: reward 0, stop budget, turns 6\n",
+      );
+    }),
+);
 
-    const evaluated = await agentrl(["eval", "--checkpoint", base, "--preset", "rl"]);
-    assertRefused(evaluated, { code: 1, sentence: /its log-probs are not finite/ });
-  }));
-
-Deno.test("agentrl base writes an untrained agent and measures it in 80 columns", () =>
-  withFolder(async (folder) => {
-    const out = `${folder}/base.safetensors`;
-    const { code, stdout } = await agentrl(["base", "--kind", "untrained", "--out", out]);
-    assertEquals([code, namesIn(folder)], [0, ["base.safetensors"]]);
-    assert(stdout.replaceAll(folder, "").split("\n").every((line) => line.length <= 80), stdout);
-    assertMatch(stdout, /train +320 +0\.00 +0\.00-0\.01 +0\.00 +0\.00 +6\.0/);
-    const evaluate = ["eval", "--checkpoint", out, "--preset", "chapter6", "--episodes", "10"];
-    const evaluated = await agentrl([...evaluate, "--transcripts", "2"]);
-    assert(evaluated.stdout.replaceAll(folder, "").split("\n").every((l) => l.length <= 80));
-    assertStringIncludes(evaluated.stdout, "\nepisode 1, score: reward 0, stop budget, turns 6\n");
-  }));
-
-Deno.test("agentrl base, train and eval refuse bad input with one sentence", () =>
-  withFolder(async (folder) => {
-    const file = `${folder}/model.safetensors`;
-    const cases: readonly (readonly [string[], RegExp])[] = [
-      [["base", "--kind", "plain", "--out", `${folder}/no/x`], /Cannot write .*no such file or f/],
-      [["base", "--kind", "plain", "--out", file, "--mix", "blind"], /--mix blind: it must be/],
-      [["base", "--kind", "untrained", "--out", file, "--mix", "blind:1"], /--mix has no effect/],
-      [["train", "--out", `${folder}/run`, "--resume"], /there is no run/],
-      [["train", "--out", `${folder}/run`, "--base", "plane"], /Cannot read plane/],
-      [
-        ["train", "--out", `${folder}/run`, "--set", "lrr=1"],
-        /unknown key "lrr": did you mean "lr"/,
-      ],
-      [["eval", "--checkpoint", file, "--preset", "rl"], /Cannot read .*model\.safetensors/],
-      [["eval", "--checkpoint", golden("model.safetensors")], /--preset is required/],
-      [["eval", "--checkpoint", folder], /has no checkpoints\/step-N\.safetensors/],
-    ];
-    await Promise.all(cases.map(async ([args, sentence]) => {
-      assertRefused(await agentrl(args), { code: 2, sentence });
-    }));
-    assertEquals(namesIn(folder), []);
-  }));
+commandTest(
+  "agentrl base, train and eval refuse bad input with one sentence",
+  () =>
+    withFolder(async (folder) => {
+      const file = `${folder}/model.safetensors`;
+      const cases: readonly (readonly [string[], RegExp])[] = [
+        [
+          ["base", "--kind", "plain", "--out", `${folder}/no/x`],
+          /Cannot write .*no such file or f/,
+        ],
+        [["base", "--kind", "plain", "--out", file, "--mix", "blind"], /--mix blind: it must be/],
+        [["base", "--kind", "untrained", "--out", file, "--mix", "blind:1"], /--mix has no effect/],
+        [["train", "--out", `${folder}/run`, "--resume"], /there is no run/],
+        [["train", "--out", `${folder}/run`, "--base", "plane"], /Cannot read plane/],
+        [
+          ["train", "--out", `${folder}/run`, "--set", "lrr=1"],
+          /unknown key "lrr": did you mean "lr"/,
+        ],
+        [["eval", "--checkpoint", file, "--preset", "rl"], /Cannot read .*model\.safetensors/],
+        [["eval", "--checkpoint", golden("model.safetensors")], /--preset is required/],
+        [["eval", "--checkpoint", folder], /has no checkpoints\/step-N\.safetensors/],
+      ];
+      for (const [args, sentence] of cases) {
+        assertRefused(await agentrlHere(args), { code: 2, sentence });
+      }
+      assertEquals(namesIn(folder), []);
+    }),
+);

@@ -1,7 +1,9 @@
 /** A small training run in a folder: few episodes and steps, from the golden base agent, in this process. */
 import type { Commands } from "../../src/gpu/commands.ts";
+import { hashWeights } from "../../src/model/parameters.ts";
 import { resolveConfig } from "../../src/rl/config.ts";
-import { openRunDirectory } from "../../src/run/run_directory.ts";
+import { readCheckpoint, writeCheckpoint } from "../../src/run/checkpoint.ts";
+import { checkpointPath, openRunDirectory, runPaths } from "../../src/run/run_directory.ts";
 import {
   readSettings,
   resumeSettings,
@@ -49,6 +51,24 @@ export async function startRun(
   using directory = openRunDirectory(path, { resume: false });
   writeSettings(directory.config, settings);
   return await runTraining({ commands, directory, settings, ...rest });
+}
+
+/**
+ * Writes a run from the golden agent as it stands before its first step, its checks aside, and computes nothing. A process that
+ * takes it up begins with its first step at once.
+ */
+export async function writeBegunRun(path: string, settings: RunSettings): Promise<void> {
+  const { config, weights_W } = readCheckpoint(golden("model.safetensors"));
+  Deno.mkdirSync(`${path}/checkpoints`, { recursive: true });
+  writeSettings(runPaths(path).config, { ...settings, baseHash: await hashWeights(weights_W) });
+  const zeros = () => new Float32Array(weights_W.length);
+  writeCheckpoint(checkpointPath(path, 0), {
+    config,
+    weights_W,
+    step: 0,
+    moments: [zeros(), zeros()],
+    state: { step: 0, adamStep: 0, baseline: 0 },
+  });
 }
 
 /** Takes a run up where it stands. */
