@@ -2,9 +2,12 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { lastRow } from "../../src/files/journal.ts";
 import { exists } from "../../src/files/paths.ts";
-import { checkpointPath, checkpointSteps, runPaths } from "../../src/run/run_directory.ts";
+import { checkpointSteps, runPaths } from "../../src/run/run_directory.ts";
+import { gpuTest } from "../gpu/gpu_test_device.ts";
 import { withFolder } from "../files/with_folder.ts";
-import { agentrl, golden, LAUNCHER } from "./command_line.ts";
+import { smallSettings, writeBegunRun } from "../run/small_run.ts";
+import { golden, LAUNCHER } from "./command_line.ts";
+import { agentrlHere } from "./in_process.ts";
 
 /** A training as a child, whose progress can be waited for. */
 class Training {
@@ -13,16 +16,10 @@ class Training {
   readonly #reading: Promise<void>;
   #stderr = "";
 
-  constructor(path: string, sets: readonly string[], launcher: readonly string[] = [LAUNCHER]) {
+  constructor(flags: readonly string[], launcher: readonly string[] = [LAUNCHER]) {
     const [program, ...before] = launcher;
     this.child = new Deno.Command(program, {
-      args: [
-        ...before,
-        ...["train", "--no-gate", "--out", path],
-        ...(sets.length === 0
-          ? ["--resume"]
-          : ["--base", golden("model.safetensors"), ...sets.flatMap((set) => ["--set", set])]),
-      ],
+      args: [...before, "train", "--no-gate", ...flags],
       env: { AGENTRL_TUNING: "" },
       stdout: "piped",
       stderr: "piped",
@@ -55,20 +52,26 @@ class Training {
   }
 }
 
-const STEPS = ["problems=2", "groupSize=4", "evalEvery=0", "steps=100000", "checkpointEvery=0"];
+const SETS = ["problems=2", "groupSize=4", "evalEvery=0", "checkpointEvery=0"];
 
-/** Makes a step of a run that has not begun one of 4096 minibatches, which takes a minute. */
-function lengthenSteps(path: string): void {
-  const { config } = runPaths(path);
-  const settings = JSON.parse(Deno.readTextFileSync(config));
-  const long = { problems: 8, groupSize: 8, epochs: 64, minibatches: 64 };
-  Object.assign(settings.config, long);
-  Deno.writeTextFileSync(config, JSON.stringify(settings));
+/** Flags of a new run. */
+const freshFlags = (path: string, steps: number) => [
+  ...["--out", path, "--base", golden("model.safetensors"), "--steps", `${steps}`],
+  ...SETS.flatMap((set) => ["--set", set]),
+];
+
+/** Flags of a run that has begun, without end. A process takes it up with one half of the work of a new one. */
+async function begunFlags(path: string, sets: readonly string[] = []): Promise<string[]> {
+  await writeBegunRun(path, smallSettings(100_000, [...SETS, ...sets]));
+  return ["--out", path, "--resume"];
 }
+
+/** A step of 4096 minibatches, which takes a minute. */
+const LONG_STEP = ["problems=8", "groupSize=8", "epochs=64", "minibatches=64"];
 
 /** How many times as long as alone a process takes now: other tests share the cores. */
 async function slowdown(): Promise<number> {
-  const line = "TIMEFORMAT='%R %U'; time for ((i = 0; i < 200000; i++)); do :; done";
+  const line = "TIMEFORMAT='%R %U'; time for ((i = 0; i < 60000; i++)); do :; done";
   const { stderr } = await new Deno.Command("bash", { args: ["-c", line] }).output();
   const [real, user] = new TextDecoder().decode(stderr).split(" ").map(Number);
   return Math.max(1, real / user);
@@ -77,35 +80,54 @@ async function slowdown(): Promise<number> {
 const rowCount = (path: string) =>
   exists(runPaths(path).metrics) ? Number(lastRow(runPaths(path).metrics)?.step ?? -1) + 1 : 0;
 
-for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const) {
-  Deno.test(`agentrl train saves every step on ${signal} and ends with ${code}`, () =>
-    withFolder(async (folder) => {
-      const path = `${folder}/run`;
-      const training = new Training(path, STEPS);
-      await training.until(() => rowCount(path) >= 2);
-      training.child.kill(signal);
-      // A scheduler sends it to every process of a job, and a parent passes it on: together they are one.
-      if (signal === "SIGTERM") training.child.kill(signal);
-      const { code: found, stdout } = await training.end();
-      assertEquals(found, code);
-      assertMatch(stdout, /, stopped\n[^]*--resume\n$/);
-      assertEquals(checkpointSteps(path).at(-1), rowCount(path), "what was done is saved");
-    }));
+/** Asserts that a training has ended on a signal and that what it did is saved. */
+async function assertSaved(training: Training, path: string, code: number): Promise<void> {
+  const { code: found, stdout } = await training.end();
+  assertEquals(found, code);
+  assertMatch(stdout, /, stopped\n[^]*--resume\n$/);
+  assertEquals(checkpointSteps(path).at(-1), rowCount(path), "what was done is saved");
 }
+
+Deno.test("agentrl train saves every step on SIGINT and ends with 130", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/run`;
+    const training = new Training(freshFlags(path, 100_000));
+    await training.until(() => rowCount(path) >= 2);
+    training.child.kill("SIGINT");
+    await assertSaved(training, path, 130);
+  }));
+
+Deno.test("agentrl train saves every step on SIGHUP and ends with 129", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/run`;
+    const training = new Training(await begunFlags(path));
+    await training.until(() => rowCount(path) >= 2);
+    training.child.kill("SIGHUP");
+    await assertSaved(training, path, 129);
+  }));
+
+Deno.test("agentrl train under nohup goes on when its terminal hangs up, and saves every step on SIGTERM and ends with 143", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/run`;
+    const training = new Training(await begunFlags(path), ["nohup", LAUNCHER]);
+    await training.until(() => rowCount(path) >= 1);
+    const before = rowCount(path);
+    training.child.kill("SIGHUP");
+    await training.until(() => rowCount(path) >= before + 3);
+    // A scheduler sends it to every process of a job, and a parent passes it on: together they are one.
+    training.child.kill("SIGTERM");
+    training.child.kill("SIGTERM");
+    await assertSaved(training, path, 143);
+  }));
 
 Deno.test("agentrl train hears a signal within half a second inside a long step, and a second one ends it", () =>
   withFolder(async (folder) => {
     const path = `${folder}/run`;
-    const first = new Training(path, [...STEPS, "steps=1"]);
-    await first.end();
-    for (const file of [runPaths(path).metrics, runPaths(path).episodes, checkpointPath(path, 1)]) {
-      Deno.removeSync(file);
-    }
-    lengthenSteps(path);
-    const training = new Training(path, []);
+    const training = new Training(await begunFlags(path, LONG_STEP));
     await training.until(() => exists(runPaths(path).metrics));
-    await new Promise((resolve) => setTimeout(resolve, 3000)); // Well within the step.
     const before = await slowdown();
+    // Well within the step, behind the compilation of its kernels.
+    await new Promise((resolve) => setTimeout(resolve, 1500 * Math.min(before, 4)));
     training.child.kill("SIGINT");
     const heardMs = await training.until(() => training.has("finishing this step"));
     training.child.kill("SIGTERM");
@@ -118,30 +140,21 @@ Deno.test("agentrl train hears a signal within half a second inside a long step,
     assertEquals([code, checkpointSteps(path), rowCount(path)], [143, [0], 0]);
   }));
 
-Deno.test("agentrl train leaves a run that can be resumed, or none, on a signal before the first step", () =>
-  withFolder(async (folder) => {
-    for (const waitMs of [0, 100, 300, 1000, 2000]) {
-      const path = `${folder}/after-${waitMs}`;
-      const training = new Training(path, [...STEPS, "steps=1"]);
-      if (waitMs > 1000) await training.until(() => exists(runPaths(path).config));
-      else await new Promise((resolve) => setTimeout(resolve, waitMs));
-      training.child.kill("SIGTERM");
-      const { code } = await training.end();
-      assert(code === 143 || code === 0, `${code} after ${waitMs} ms`);
-      if (!exists(path)) continue;
-      const resumed = await agentrl(["train", "--out", path, "--resume", "--no-gate"]);
-      assertEquals([resumed.code, rowCount(path)], [0, 1], resumed.stderr);
-    }
-  }));
-
-Deno.test("agentrl train under nohup goes on when its terminal hangs up", () =>
-  withFolder(async (folder) => {
-    const path = `${folder}/run`;
-    const training = new Training(path, STEPS, ["nohup", LAUNCHER]);
-    await training.until(() => rowCount(path) >= 1);
-    const before = rowCount(path);
-    training.child.kill("SIGHUP");
-    await training.until(() => rowCount(path) >= before + 3);
-    training.child.kill("SIGTERM");
-    assertEquals((await training.end()).code, 143);
-  }));
+gpuTest(
+  "agentrl train leaves a run that can be resumed, or none, on a signal before the first step",
+  () =>
+    withFolder(async (folder) => {
+      for (const waitMs of [0, 100, 300, 1000, 2000]) {
+        const path = `${folder}/after-${waitMs}`;
+        const training = new Training(freshFlags(path, 1));
+        if (waitMs > 1000) await training.until(() => exists(runPaths(path).config));
+        else await new Promise((resolve) => setTimeout(resolve, waitMs));
+        training.child.kill("SIGTERM");
+        const { code } = await training.end();
+        assert(code === 143 || code === 0, `${code} after ${waitMs} ms`);
+        if (!exists(path)) continue;
+        const resumed = await agentrlHere(["train", "--out", path, "--resume", "--no-gate"]);
+        assertEquals([resumed.code, rowCount(path)], [0, 1], resumed.stderr);
+      }
+    }),
+);
