@@ -55,6 +55,7 @@ export {
 export { type AlgorithmName, ALGORITHMS } from "./src/rl/algorithms.ts";
 
 // The device, and kernels on it.
+export type { Arithmetic } from "./src/gpu/arithmetic.ts";
 export {
   type AdapterReport,
   checkDevice,

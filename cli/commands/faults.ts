@@ -13,6 +13,7 @@ import {
 } from "../../src/faults/catalogue.ts";
 import type { MetricName, MetricsRow } from "../../src/rl/metrics.ts";
 import { type RunSummary, summarizeRun } from "../../src/rl/run_summary.ts";
+import { logpToleranceOf } from "../../src/faults/sampler_tolerance.ts";
 import { type CatalogueRows, testSignatures } from "../../src/faults/signatures.ts";
 import type { Commands } from "../../src/gpu/commands.ts";
 import { compileGym } from "../../src/gym/compiled.ts";
@@ -115,6 +116,7 @@ async function makeRun(
       baseHash: null,
       starts: [thisStart()],
       adapter: adapterName(commands.gpu),
+      ...(commands.gpu.arithmetic.known && { arithmetic: commands.gpu.arithmetic.known }),
     },
   });
   writeSettings(directory.config, settings);
@@ -194,7 +196,9 @@ export const command = defineCommand({
       rowsOf[name] = rows;
       runs[name] = { ...summarizeRun(rows), weightsHash };
     }
-    const signatures = testSignatures(rowsOf);
+    const signatures = testSignatures(rowsOf, {
+      rounding: await logpToleranceOf(commands.gpu),
+    });
     const document = { seed, runs, signatures };
     writeJson(summaryPath(out), document);
     return {

@@ -1,7 +1,8 @@
 /** `agentrl info`: which WebGPU adapter computes and whether it can be trusted, what it can do, and the versions. */
 import denoConfig from "../../deno.json" with { type: "json" };
 import { type Gpu, OPENGL_NOTICE } from "../../src/gpu/device.ts";
-import { type SelfCheck, selfTest } from "../../src/gpu/self_test.ts";
+import { type Arithmetic, describeArithmetic, keepsBits } from "../../src/gpu/arithmetic.ts";
+import { type SelfCheck, type SelfTest, selfTest } from "../../src/gpu/self_test.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { adapterName, type OpenedGpu, openFlaggedGpu } from "../gpu.ts";
@@ -39,6 +40,14 @@ function verdict(checks: readonly SelfCheck[]): string {
   return `FAILED, do not trust this adapter: ${found.join("; ")}`;
 }
 
+/** What the adapter makes of products and sums, and what follows for log-probs. */
+function arithmeticRow(arithmetic: Arithmetic): string {
+  const follows = keepsBits(arithmetic)
+    ? "Sampler and trainer have the same bits."
+    : "Sampler and trainer may differ by rounding: logp_gap measures it.";
+  return `${describeArithmetic(arithmetic)}. ${follows}`;
+}
+
 /** Where the layout comes from. */
 function layoutSource({ gpu, cached: { tuning, problem } }: OpenedGpu): string {
   if (tuning) return "measured as the fastest here";
@@ -46,7 +55,7 @@ function layoutSource({ gpu, cached: { tuning, problem } }: OpenedGpu): string {
   return `the default of ${kind}; ${problem ?? "`cli/agentrl tune` measures"}`;
 }
 
-function describe({ gpu, cached }: OpenedGpu, checks: readonly SelfCheck[]) {
+function describe({ gpu, cached }: OpenedGpu, { checks, arithmetic }: SelfTest) {
   const { adapter, device, tuning, readback, hasTimestamps } = gpu;
   return {
     adapter: adapter.description,
@@ -61,6 +70,7 @@ function describe({ gpu, cached }: OpenedGpu, checks: readonly SelfCheck[]) {
     timestamps: hasTimestamps,
     trusted: checks.every(({ ok }) => ok),
     selfTest: checks,
+    arithmetic,
     limits: Object.fromEntries(
       SHOWN_LIMITS.map((name) => [name, device.limits[name]]),
     ) as Record<typeof SHOWN_LIMITS[number], number>,
@@ -80,13 +90,14 @@ export const command = defineCommand({
   async run(flags) {
     const opened = await openFlaggedGpu(flags);
     const { gpu } = opened;
-    const checks = await selfTest(gpu);
-    const document = describe(opened, checks);
+    const found = await selfTest(gpu);
+    const document = describe(opened, found);
     const { limits, features, versions } = document;
     const text = formatTable([
       ["adapter", adapterName(gpu)],
       ...(gpu.adapter.isOpenGl ? [["beware", OPENGL_NOTICE] as const] : []),
-      ["self-test", verdict(checks)],
+      ["self-test", verdict(found.checks)],
+      ["arithmetic", arithmeticRow(found.arithmetic)],
       ["on the adapter", "rollouts, log-probs, gradients, the optimizer"],
       ["on the CPU", "the gym's programs, losses and statistics in float64"],
       ["layout", `${describeLayout(gpu.tuning)} (${layoutSource(opened)})`],

@@ -1,6 +1,8 @@
 /** `agentrl train`: a training run in a folder, begun or resumed. */
 import { oneSentence } from "../../src/core/sentence.ts";
 import { MAX_JSON_BYTES, readText } from "../../src/files/read_file.ts";
+import { describeArithmetic, keepsBits } from "../../src/gpu/arithmetic.ts";
+import type { Gpu } from "../../src/gpu/device.ts";
 import { FAULT_NAMES, faultConfig, type FaultName } from "../../src/faults/faults.ts";
 import type { MetricsRow } from "../../src/rl/metrics.ts";
 import { CLONING } from "../../src/rl/base_agent.ts";
@@ -79,6 +81,26 @@ function describeEvaluation({ eval_pass, eval_pass_low = 0, eval_pass_high = 1 }
 
 function defaultPath({ algorithm, seed }: TrainConfig, environment: string | undefined): string {
   return `runs/${environment === undefined ? "" : `${environment}-`}${algorithm}-seed${seed}`;
+}
+
+/** The adapter that a run began on, which is this one where none has been, and what it does as far as that is known. */
+function adapterOfRun(stored: RunSettings, gpu: Gpu): Pick<RunSettings, "adapter" | "arithmetic"> {
+  const here = adapterName(gpu);
+  const adapter = stored.adapter ?? here;
+  const arithmetic = stored.arithmetic ?? (adapter === here ? gpu.arithmetic.known : undefined);
+  return { adapter, ...(arithmetic && { arithmetic }) };
+}
+
+/** Where two kernels may round differently, nobody should wonder about a gap that is not 0. */
+function warnOfRounding(gpu: Gpu): void {
+  const { known } = gpu.arithmetic;
+  if (known === undefined || keepsBits(known)) return;
+  remark(
+    `agentrl train: on ${
+      adapterName(gpu)
+    } sampler and trainer may differ by rounding, and logp_gap says by how much ` +
+      `(${describeArithmetic(known)})\n`,
+  );
 }
 
 /** Shows each step, and each evaluation on a line that stays. */
@@ -294,8 +316,9 @@ export const command = defineCommand({
         }; on ${adapter} its numbers may differ by rounding\n`,
       );
     }
+    warnOfRounding(commands.gpu);
     const starts = [...stored.starts, thisStart()];
-    const settings = { ...stored, adapter: stored.adapter ?? adapter, starts };
+    const settings = { ...stored, ...adapterOfRun(stored, commands.gpu), starts };
     // No signal is heard between these two, so that the folder can be resumed or is not there.
     const directory = resumed ?? open();
     writeSettings(directory.config, settings);

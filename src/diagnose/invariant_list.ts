@@ -43,7 +43,8 @@ export const INVARIANTS: readonly Invariant[] = [
     name: "sampler = trainer log-prob",
     relation: "<=",
     bound: (logpTolerance) => logpTolerance,
-    boundReason: "what rounding may change between sampler and trainer (on one adapter: nothing)",
+    boundReason:
+      "what rounding may change between sampler and trainer (0: they have the same bits)",
     measure: (material) => ({
       value: samplerGap(material),
       reason: "largest |trainer − sampler| of a trained token, in nats",

@@ -18,6 +18,7 @@ import {
   tokenDistribution,
 } from "./check_evidence.ts";
 import { logpsOf, replayOptimizer } from "./update_probes.ts";
+import { logpToleranceOf } from "./sampler_tolerance.ts";
 
 type Weights_W = Float32Array<ArrayBuffer>;
 
@@ -83,7 +84,7 @@ async function evidenceOf(
     episodes: await checkedEpisodes(batch.trajectories, { source, isReplayed: true }),
     groupId_B: ALGORITHMS[config.algorithm].grouped ? batch.groupId_B : undefined,
     stepsPerUpdate: update.minibatches.length,
-    logpTolerance: 0,
+    logpTolerance: await logpToleranceOf(commands.gpu),
     lossInputs: (padColumns) =>
       Promise.resolve(
         padColumns > 0 ? undefined : {

@@ -1,5 +1,6 @@
 /** The invariants of this project's trainer: answers the checks by the trainer's own stages, on scratch copies of its weights. */
 import type { ModelConfig } from "../model/config.ts";
+import { logpToleranceOf } from "./sampler_tolerance.ts";
 import type { Learner } from "../model/learner.ts";
 import {
   createParameters,
@@ -175,6 +176,7 @@ function checkable(
     readonly batch: TrainBatch;
     readonly episodes: readonly CheckedEpisode[];
     readonly prepared: PreparedUpdate;
+    readonly logpTolerance: number;
   },
 ): CheckableTrainer {
   const { batch, episodes, prepared } = options;
@@ -195,7 +197,7 @@ function checkable(
     episodes,
     groupId_B: ALGORITHMS[config.algorithm].grouped ? groupId_B : undefined,
     stepsPerUpdate: config.epochs * config.minibatches,
-    logpTolerance: 0,
+    logpTolerance: options.logpTolerance,
     lossInputs: async (padColumns) => ({
       ...await lossInputs(trainer, collate(trajectories, { groupId_B, vocabSize, padColumns })),
       ...(padColumns === 0 && { distribution: await tokenDistribution(trainer, batch, 0) }),
@@ -248,7 +250,10 @@ export async function runChecks(
       source: setup.source,
       isReplayed: true,
     });
-    return await checkInvariants(checkable(trainer, { request, batch, episodes, prepared }));
+    const logpTolerance = await logpToleranceOf(setup.commands.gpu);
+    return await checkInvariants(
+      checkable(trainer, { request, batch, episodes, prepared, logpTolerance }),
+    );
   } finally {
     trainer.destroy();
     if (!learner) destroyParameters(parameters);

@@ -5,7 +5,7 @@ import type { MetricName } from "../rl/metrics.ts";
 /** A test of ours. */
 export type Test = RuleTest<MetricName>;
 
-/** Two f32 engines differ by about 1e-6 nats, one adapter by none; bf16 engines need a bound of their own. */
+/** Two f32 engines differ by about 1e-6 nats, one adapter by none or as little; bf16 engines need a bound of their own. */
 export const GAP_NOISE: Bound = { value: 1e-4, from: "100 times what two f32 engines differ by" };
 
 /** A record of 0 at a token that nobody sampled is off by that token's whole surprise, which is several nats. */

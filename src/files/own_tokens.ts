@@ -1,23 +1,14 @@
 /** What lies beside the episodes of a run of ours: which tokens a recorded step trained, with which advantages, and the run's settings. */
 import { isRecord } from "../core/record.ts";
-import { basename, dirname } from "node:path";
 import { UserError } from "../core/errors.ts";
 import { requireTensor } from "../model/safetensors.ts";
 import { ALGORITHMS } from "../rl/algorithms.ts";
 import type { TokenSequence } from "../tokens/token_batch.ts";
 import { filled, present } from "../tokens/token_values.ts";
 import { readJson } from "./json.ts";
+import { placeOf } from "./own_adapter.ts";
 import { exists } from "./paths.ts";
 import { readTensorFile } from "./tensor_file.ts";
-
-/** The folder of the run that a file of episodes belongs to, and its step where it is that of a recorded one. */
-function placeOf(file: string): { readonly run: string; readonly step: string | undefined } {
-  const folder = dirname(file);
-  const isOfStep = basename(dirname(folder)) === "steps" && /^\d+$/.test(basename(folder));
-  return isOfStep
-    ? { run: dirname(dirname(folder)), step: basename(folder) }
-    : { run: folder, step: undefined };
-}
 
 /** What a run's config.json tells of every episode. */
 interface OwnSettings {

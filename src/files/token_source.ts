@@ -12,6 +12,7 @@ import type { TokenNotes, TokenReader } from "../tokens/token_reader.ts";
 import { TOKEN_READERS } from "../tokens/token_readers.ts";
 import { findLog } from "./log_folder.ts";
 import { fileSize, type OpenedLog, openLog, STANDARD_INPUT } from "./log_input.ts";
+import { mayRoundApart } from "./own_adapter.ts";
 import { isFolder } from "./paths.ts";
 import { formatBytes } from "./read_file.ts";
 import { findDumps, unfinishedFolders } from "./token_folder.ts";
@@ -137,6 +138,7 @@ function batchOfFiles(path: string, dump: FoundDump, options: ReadTokensOptions)
       path,
       form: reader.form,
       producer: reader.producer,
+      ...(reader === OWN_EPISODES && files.some(mayRoundApart) && { roundsApart: true }),
       files: [...files, ...dump.completedBy?.files ?? []],
       get ignored() {
         return ignored.list();

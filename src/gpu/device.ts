@@ -1,6 +1,7 @@
 /** One WebGPU device: its adapter, its caches, its first error, and the kernels compiled for it. */
 import { DeviceLostError, UserError } from "../core/errors.ts";
 import { command, type Sentence, sentence, setting } from "../core/mention.ts";
+import type { Arithmetic } from "./arithmetic.ts";
 import {
   type BindingSpec,
   type Kernel,
@@ -51,6 +52,8 @@ export interface Gpu {
   readonly tuning: Tuning;
   /** How results come back. */
   readonly readback: ReadbackMode;
+  /** What its compiler makes of products and sums; known once the self-test ran (`arithmeticOf` runs it where needed). */
+  readonly arithmetic: { known: Arithmetic | undefined };
   /** True where the device can time passes. */
   readonly hasTimestamps: boolean;
   /** Compiled kernels by name, overrides, and what of the tuning is in their texts. */
@@ -138,6 +141,7 @@ export async function openGpu(options: GpuOptions = {}): Promise<Gpu> {
     },
     tuning: { ...defaultTuning(isSoftware), ...options.tuning },
     readback: options.readback ?? "awaited",
+    arithmetic: { known: undefined },
     hasTimestamps,
     kernels: new Map(),
     staging: new Map(),

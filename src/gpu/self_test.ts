@@ -3,6 +3,12 @@ import operandBuffer from "#shaders/operand_buffer.wgsl" with { type: "text" };
 import operandTexture from "#shaders/operand_texture.wgsl" with { type: "text" };
 import selfTestWgsl from "#shaders/self_test.wgsl" with { type: "text" };
 import { UserError } from "../core/errors.ts";
+import {
+  type Arithmetic,
+  arithmeticOfProbes,
+  type ArithmeticProbe,
+  PROBE_INPUTS,
+} from "./arithmetic.ts";
 import { Commands, type Launch } from "./commands.ts";
 import { compileKernel, type Gpu } from "./device.ts";
 import { type KernelSpec, loop, MAX_ITERATIONS } from "./kernel.ts";
@@ -20,16 +26,18 @@ export const SELF_TEST: KernelSpec = {
   params: [["zero", "f32"], ["factor", "f32"], ["loop_count", "u32"]],
   bindings: [
     { name: "numbers_32", memory: "storage", access: "read" },
+    { name: "probe_12", memory: "storage", access: "read" },
     { name: "table_64", memory: "operand", access: "read" },
     { name: "copy_64", memory: "operand", access: "write" },
-    { name: "result_64x8", memory: "storage", access: "read_write" },
+    { name: "result_64x16", memory: "storage", access: "read_write" },
   ],
   overrides: [],
   iterations: (of) => SOFTMAX_ITERATIONS + loop(of("loop_count")),
 };
 
 const INVOCATIONS = 64;
-const RESULTS = 8;
+/** Results of one invocation: those that are known, then the probes of `ArithmeticProbe`. */
+const RESULTS = 16;
 const NUMBERS = 32;
 /** Its square is 2^24, up to which f32 holds every integer. */
 const FACTOR = 4096;
@@ -126,32 +134,72 @@ async function runKernel(gpu: Gpu, numbers: Float32Array<ArrayBuffer>): Promise<
   const sizeBytes = INVOCATIONS * RESULTS * 4;
   const result = createTensor(device, { label: "self-test result", sizeBytes });
   const given = createTensor(device, { label: "self-test numbers", sizeBytes: NUMBERS * 4 });
+  const probe_12 = createTensor(device, {
+    label: "self-test probes",
+    sizeBytes: PROBE_INPUTS.length * 4,
+  });
   commands.write(given, numbers);
+  commands.write(probe_12, Float32Array.from(PROBE_INPUTS));
   const launch = (): Launch => ({
     params: { zero: 0, factor: FACTOR, loop_count: LOOP_COUNT },
     workgroups: [1],
   });
-  const shared = { numbers_32: given, result_64x8: result };
+  const shared = { numbers_32: given, probe_12, result_64x16: result };
   const plan = commands.plan<undefined>()
     .add(kernel, { bindings: { ...shared, table_64, copy_64 }, launch })
     .add(kernel, { bindings: { ...shared, table_64: copy_64, copy_64: table_64 }, launch });
   commands.replay(plan, undefined);
   const [bytes] = await commands.read([{ tensor: result, sizeBytes }]);
-  [table_64, copy_64, result, given].forEach(destroy);
+  [table_64, copy_64, result, given, probe_12].forEach(destroy);
   commands.destroy();
   return bytes ?? new ArrayBuffer(0);
 }
 
+/** What an adapter is found to do. */
+export interface SelfTest {
+  /** One verdict per kind of arithmetic whose result is known. */
+  readonly checks: readonly SelfCheck[];
+  /** What it makes of products and sums, where WGSL leaves it a choice. */
+  readonly arithmetic: Arithmetic;
+}
+
+/** The probes of one invocation: the results after those that are known. */
+function probeAt(view: DataView, invocation: number): ArithmeticProbe {
+  const at = (place: number) => view.getFloat32(4 * (RESULTS * invocation + 8 + place), true);
+  return {
+    productPlus: at(0),
+    fused: at(1),
+    productMinus: at(2),
+    productPair: at(3),
+    fourTerms: at(4),
+    lost: at(5),
+    residualSum: at(6),
+    hidden: at(7),
+  };
+}
+
 /**
- * Computes known results on the device.
+ * Computes known results on the device, and probes its arithmetic.
  *
- * @param gpu The open device; its operands' memory is the one that is tested.
- * @returns One verdict per kind of arithmetic.
+ * @param gpu The open device; its operands' memory is the one that is tested, and its `arithmetic` is told.
  * @throws {DeviceLostError} When the device is gone; {Error} with the kernel's label when a command failed.
  */
-export async function selfTest(gpu: Gpu): Promise<readonly SelfCheck[]> {
+export async function selfTest(gpu: Gpu): Promise<SelfTest> {
   const numbers = testNumbers();
   const view = new DataView(await runKernel(gpu, numbers));
+  const arithmetic = arithmeticOfProbes(
+    Array.from({ length: INVOCATIONS }, (_, i) => probeAt(view, i)),
+  );
+  gpu.arithmetic.known = arithmetic;
+  return { checks: checksOf(view, numbers), arithmetic };
+}
+
+/** The arithmetic of a device: as its self-test found it, which is run where it was not. */
+export async function arithmeticOf(gpu: Gpu): Promise<Arithmetic> {
+  return gpu.arithmetic.known ?? (await selfTest(gpu)).arithmetic;
+}
+
+function checksOf(view: DataView, numbers: Float32Array): SelfCheck[] {
   return expectations(numbers).map(({ name, kind, bound, expected }, result) => {
     const pairs = Array.from({ length: INVOCATIONS }, (_, i) => {
       const at = 4 * (RESULTS * i + result);
@@ -171,7 +219,7 @@ export async function selfTest(gpu: Gpu): Promise<readonly SelfCheck[]> {
  * @throws {UserError} With what was computed, what was found and what is right; exit code 1.
  */
 export async function requireTrustedGpu(gpu: Gpu): Promise<void> {
-  const failed = (await selfTest(gpu)).find(({ ok }) => !ok);
+  const failed = (await selfTest(gpu)).checks.find(({ ok }) => !ok);
   if (failed === undefined) return;
   throw new UserError(
     `The adapter "${gpu.adapter.description}" computes wrongly (${failed.name}: found ${failed.found}, ` +

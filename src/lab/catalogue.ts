@@ -10,6 +10,7 @@ import {
 import { faultyStages } from "../faults/faults.ts";
 import type { MetricName, MetricsRow } from "../rl/metrics.ts";
 import { type MetricMeans, summarizeRun } from "../rl/run_summary.ts";
+import { logpToleranceOf } from "../faults/sampler_tolerance.ts";
 import { type CatalogueRows, testSignatures } from "../faults/signatures.ts";
 import { catalogueRun, coolSampler, QUICK_STEPS, type RunRequest, trainRun } from "./debug_runs.ts";
 import type { Cell, Experiment, LabContext, LabResult, ResultTable } from "./experiment.ts";
@@ -165,7 +166,9 @@ async function runCatalogue(context: LabContext): Promise<LabResult> {
     const share = (part: number) => (i + part) / names.length;
     runs[name] = await catalogueRun(context, name, { share });
   }
-  const signatures = testSignatures(runs);
+  const signatures = testSignatures(runs, {
+    rounding: await logpToleranceOf(context.commands.gpu),
+  });
   return {
     tables: [
       runTable(runs, SHOWN),

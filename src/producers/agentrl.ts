@@ -152,7 +152,8 @@ const DEFINITIONS: readonly MetricDefinition[] = [
     floor: {
       healthy: 0,
       look: 1e-4,
-      from: "sampler and trainer are one engine in f32: the gap is exactly 0",
+      from:
+        "sampler and trainer are one engine in f32: 0, or rounding where the adapter contracts products or reassociates sums",
     },
     says:
       "Mean |trainer − sampler| log-prob of trained tokens, before the first step of the update.",

@@ -189,7 +189,8 @@ export const METRICS = {
     group: "consistency",
     formula: "mean |trainer − sampler| log-prob of trained tokens, first minibatch before its step",
     unit: "nats",
-    flags: "above rounding: a shifted mask, another temperature, other weights in the sampler",
+    flags:
+      "above rounding (0, or about 1e-6 where info says that the adapter contracts or reassociates): a shifted mask, another temperature, other weights in the sampler",
   },
   logp_gap_max: {
     group: "consistency",

@@ -151,7 +151,7 @@ export const recomputedOldLogp: Stages["oldLogp"] = (
   { recompute },
 ): Promise<Float32Array> => recompute(batch);
 
-/** The sampler's record where it covers the mask: equal to a recomputation bit for bit, and free. */
+/** The sampler's record where it covers the mask: a recomputation would give the same bits, or rounding apart on an adapter that reorders, and it is free. */
 const recordedOldLogp: Stages["oldLogp"] = (batch, context) =>
   context.mask_BC.some((trained, i) => trained > 0 && batch.policyMask_BC[i] === 0)
     ? context.recompute(batch)

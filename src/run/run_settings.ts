@@ -4,6 +4,7 @@ import denoConfig from "../../deno.json" with { type: "json" };
 import { UserError } from "../core/errors.ts";
 import { sentence, setting } from "../core/mention.ts";
 import { requireSchema } from "../core/schema.ts";
+import type { Arithmetic } from "../gpu/arithmetic.ts";
 import type { Commands } from "../gpu/commands.ts";
 import { FAULT_NAMES, type FaultName, faultyStages } from "../faults/faults.ts";
 import { BASE_AGENTS, type BaseAgentName, RL_BASE_SEED } from "../rl/base_agent.ts";
@@ -42,6 +43,8 @@ export interface RunSettings {
   readonly baseHash: string | null;
   /** The adapter that computes the run; null until it is known. */
   readonly adapter: string | null;
+  /** What that adapter makes of products and sums; left out: not known, as in runs of earlier versions. */
+  readonly arithmetic?: Arithmetic;
   /** Its starts, in order. Nothing that is computed depends on them. */
   readonly starts: readonly RunStart[];
 }
@@ -66,6 +69,17 @@ const settingsSchema = z.object({
   environment: z.record(z.string(), z.unknown()).optional(),
   base_hash: z.string().nullable(),
   adapter: z.string().nullable(),
+  // Runs of earlier versions do not say.
+  arithmetic: z.object({
+    fma_rounds: z.enum(["once", "twice", "unknown"]).describe(
+      "how often fma(a, b, c) rounds: once is a fused one",
+    ),
+    contracts_products: z.boolean().describe(
+      "whether a product may be added without being rounded",
+    ),
+    reassociates_sums: z.boolean().describe("whether sums may be made in another order"),
+    cancels_terms: z.boolean().describe("whether (a + b) - a is taken for b"),
+  }).optional().describe("what the adapter makes of products and sums"),
   // Runs of earlier versions have none.
   starts: z.array(
     z.object({ time: z.string(), commit: z.string().nullable(), command: z.string() }),
@@ -158,10 +172,18 @@ export function setupOf(
  * @throws {UserError} When it cannot be written.
  */
 export function writeSettings(path: string, settings: RunSettings): void {
-  const { config, base, bug, environment, baseHash, adapter, starts } = settings;
+  const { config, base, bug, environment, baseHash, adapter, arithmetic, starts } = settings;
   writeJson(path, {
     versions: { agentrl: denoConfig.version, deno: Deno.version.deno },
     adapter,
+    ...(arithmetic && {
+      arithmetic: {
+        fma_rounds: arithmetic.fmaRounds,
+        contracts_products: arithmetic.contractsProducts,
+        reassociates_sums: arithmetic.reassociatesSums,
+        cancels_terms: arithmetic.cancelsTerms,
+      },
+    }),
     base,
     bug,
     ...(environment && { environment }),
@@ -179,7 +201,7 @@ export function writeSettings(path: string, settings: RunSettings): void {
  * @throws {UserError} When it cannot be read, or holds something else.
  */
 export function readSettings(path: string): RunSettings {
-  const { config, environment: recorded, base_hash: baseHash, ...rest } = requireSchema(
+  const { config, environment: recorded, base_hash: baseHash, arithmetic, ...rest } = requireSchema(
     readJson(path),
     settingsSchema,
     { source: path },
@@ -190,6 +212,14 @@ export function readSettings(path: string): RunSettings {
     config: parseConfig(config, { source: path, environment }),
     ...(environment && { environment }),
     baseHash,
+    ...(arithmetic && {
+      arithmetic: {
+        fmaRounds: arithmetic.fma_rounds,
+        contractsProducts: arithmetic.contracts_products,
+        reassociatesSums: arithmetic.reassociates_sums,
+        cancelsTerms: arithmetic.cancels_terms,
+      },
+    }),
   };
 }
 

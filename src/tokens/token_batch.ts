@@ -118,6 +118,8 @@ export interface TokenSource {
   readonly form: string;
   /** The producer where the form tells it. */
   readonly producer: string | undefined;
+  /** True where a run of ours was computed by an adapter that may round sampler and trainer differently. */
+  readonly roundsApart?: boolean;
   readonly files: readonly string[];
   /** What was skipped or left out of a join, each kind with its count and one example. */
   readonly ignored: readonly {

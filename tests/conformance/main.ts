@@ -18,6 +18,7 @@ function rows({ machine, otherDriver, otherCompiler }: Crossings<Conformance>): 
   const compilers = "equal between compilers";
   return [
     row("self-test, checks that fail", "0", (one) => String(one.selfTestFailures.length)),
+    row("its probes: what the adapter does", "reported", ({ arithmetic }) => arithmetic),
     ...(["forward", "gradient", "weights"] as const).map((name) =>
       row(
         `update against float64: ${name}`,

@@ -5,6 +5,7 @@ import { STREAM } from "../../src/core/rng.ts";
 import { violated } from "../../src/diagnose/invariants.ts";
 import { runChecks } from "../../src/faults/trainer_checks.ts";
 import { Commands } from "../../src/gpu/commands.ts";
+import { describeArithmetic } from "../../src/gpu/arithmetic.ts";
 import type { OperandMemory } from "../../src/gpu/kernel.ts";
 import { openGpu } from "../../src/gpu/device.ts";
 import { selfTest } from "../../src/gpu/self_test.ts";
@@ -38,6 +39,8 @@ export interface ShortConformance {
   readonly layout: OperandMemory;
   /** Names of the self-test's checks that failed. */
   readonly selfTestFailures: readonly string[];
+  /** What it makes of products and sums, in words. */
+  readonly arithmetic: string;
   readonly episodes: {
     /** Log-probs of the sampler, over all episodes. */
     readonly tokens: number;
@@ -161,11 +164,13 @@ type Prepared = Awaited<ReturnType<typeof prepare>>;
 
 async function measureSampling({ commands, weights_W }: Prepared): Promise<ShortConformance> {
   const { adapter, tuning } = commands.gpu;
-  const failures = (await selfTest(commands.gpu)).filter(({ ok }) => !ok);
+  const { checks, arithmetic } = await selfTest(commands.gpu);
+  const failures = checks.filter(({ ok }) => !ok);
   return {
     adapter: adapter.description,
     layout: tuning.operandMemory,
     selfTestFailures: failures.map(({ name }) => name),
+    arithmetic: describeArithmetic(arithmetic),
     episodes: await measureEpisodes(commands, createParameters(commands, TINY_AGENT, weights_W)),
   };
 }

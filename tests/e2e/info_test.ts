@@ -10,7 +10,17 @@ Deno.test("agentrl info says in 80 columns what computes, with which limits and 
   assertEquals([code, stderr], [0, ""]);
   assert(stdout.split("\n").every((line) => line.length <= 80), stdout);
   assertMatch(stdout, /self-test +passed, 8 of 8 kinds/);
-  for (const name of ["adapter", "operands", "readback", "per binding", "features", "versions"]) {
+  for (
+    const name of [
+      "adapter",
+      "arithmetic",
+      "operands",
+      "readback",
+      "per binding",
+      "features",
+      "versions",
+    ]
+  ) {
     assertStringIncludes(stdout, name);
   }
 });

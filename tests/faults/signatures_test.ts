@@ -94,3 +94,21 @@ Deno.test("testSignatures() leaves out claims whose run or control is missing", 
   const few: CatalogueRows = { lr_high: rowsOf(), stale_old_logp: rowsOf() };
   assertEquals(testSignatures(few).map(({ run }) => run), ["stale_old_logp"]);
 });
+
+Deno.test("testSignatures() asks for a gap of rounding where the adapter rounds apart", () => {
+  const gaps = (values: readonly number[]) =>
+    rowsOf((step) => {
+      const gap = values[Math.min(step, values.length - 1)] ?? NaN;
+      return { logp_gap: gap, logp_gap_max: gap };
+    });
+  const held = (name: "healthy" | "stale_sampler", values: readonly number[], rounding: number) => {
+    const [first] = testSignatures({ [name]: gaps(values) }, { rounding });
+    return [first?.holds, first?.claim.includes("the rounding of this adapter")];
+  };
+  assertEquals(held("healthy", [0], 0), [true, false]);
+  assertEquals(held("healthy", [1e-6], 0), [false, false]);
+  assertEquals(held("healthy", [1e-6], 1e-4), [true, true]);
+  assertEquals(held("healthy", [1e-3], 1e-4), [false, true]);
+  assertEquals(held("stale_sampler", [1e-6, 1e-2], 1e-4), [true, true]);
+  assertEquals(held("stale_sampler", [1e-6, 1e-6], 1e-4), [false, true]);
+});

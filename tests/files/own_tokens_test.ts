@@ -107,6 +107,29 @@ Deno.test("readTokens() reads a run of ours, each episode once, with mask and ad
     assertEquals((await sequencesOf(`${run}/episodes.jsonl`)).length, 4);
   }));
 
+Deno.test("readTokens() tells of a run whose adapter may round sampler and trainer differently", () =>
+  withFolder(async (folder) => {
+    const run = `${folder}/run`;
+    writeRun(run, {});
+    const apart = async (path: string) => (await readTokens(path)).source.roundsApart === true;
+    assertEquals([await apart(run), await apart(`${run}/steps/2`)], [false, false]);
+    const keeps = { fma_rounds: "once", contracts_products: false, reassociates_sums: false };
+    for (
+      const [departs, expected] of [
+        [{ cancels_terms: true }, false],
+        [{ contracts_products: true }, true],
+        [{ reassociates_sums: true }, true],
+        [{ fma_rounds: "unknown" }, true],
+      ] as const
+    ) {
+      const arithmetic = { ...keeps, ...departs };
+      Deno.writeTextFileSync(`${run}/config.json`, JSON.stringify({ config: {}, arithmetic }));
+      for (const path of [run, `${run}/episodes.jsonl`, `${run}/steps/2`]) {
+        assertEquals(await apart(path), expected, JSON.stringify(departs));
+      }
+    }
+  }));
+
 Deno.test("readTokens() tells runs apart, and of an algorithm without groups makes up none", () =>
   withFolder(async (folder) => {
     writeRun(`${folder}/a`, { algorithm: "reinforce" });

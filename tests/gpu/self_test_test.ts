@@ -16,7 +16,7 @@ async function wrongGpu(from: string, to: string): Promise<Gpu> {
 
 gpuTest("selfTest() finds nothing wrong in either memory", async () => {
   for (const memory of MEMORIES) {
-    const checks = await selfTest(await testGpu(memory));
+    const { checks } = await selfTest(await testGpu(memory));
     assertEquals(checks.filter(({ ok }) => !ok), []);
     assertEquals(checks.length, 8);
     await requireTrustedGpu(await testGpu(memory));
@@ -44,7 +44,7 @@ const MISTAKES = [
 
 for (const [name, from, to] of MISTAKES) {
   gpuTest(`selfTest() sees that an adapter is wrong about "${name}"`, async () => {
-    const checks = await selfTest(await wrongGpu(from, to));
+    const { checks } = await selfTest(await wrongGpu(from, to));
     assertEquals(checks.filter(({ ok }) => !ok).map((check) => check.name), [name]);
   });
 }

@@ -40,6 +40,21 @@ Deno.test("readSettings() returns what writeSettings() wrote, and refuses what i
     const path = `${folder}/config.json`;
     writeSettings(path, SETTINGS);
     assertEquals(readSettings(path), SETTINGS);
+    const arithmetic = {
+      fmaRounds: "once",
+      contractsProducts: true,
+      reassociatesSums: false,
+      cancelsTerms: true,
+    } as const;
+    writeSettings(path, { ...SETTINGS, arithmetic });
+    assertEquals(readSettings(path), { ...SETTINGS, arithmetic });
+    assertEquals((readJson(path) as Record<string, unknown>).arithmetic, {
+      fma_rounds: "once",
+      contracts_products: true,
+      reassociates_sums: false,
+      cancels_terms: true,
+    });
+    writeSettings(path, SETTINGS);
     const written = readJson(path) as Record<string, unknown>;
     // A run of an earlier version says nothing of its starts.
     const { starts: _starts, ...earlier } = written;
@@ -48,6 +63,7 @@ Deno.test("readSettings() returns what writeSettings() wrote, and refuses what i
     const cases: readonly (readonly [Record<string, unknown>, string])[] = [
       [{ base: { kind: "plane", seed: 0 } }, "base has none of the allowed forms"],
       [{ base_hash: 3 }, "base_hash is 3, but must be text"],
+      [{ arithmetic: { fma_rounds: "thrice" } }, "arithmetic.fma_rounds is"],
       [{ config: { ...SETTINGS.config, lr: -1 } }, "lr is -1 but must be above 0"],
       [{ config: { ...SETTINGS.config, lrr: 1 } }, 'unknown key "lrr": did you mean "lr"'],
     ];

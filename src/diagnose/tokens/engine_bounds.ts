@@ -1,6 +1,6 @@
 /** What a sampler and a trainer that hold the same weights may differ by, for the precision of their engines. */
 
-/** Precision of the engine that samples; `exact` where sampler and trainer compute the same bits, as ours do. */
+/** Precision of the engine that samples; `exact` where both compute the same bits, as ours do on most adapters. */
 export const SAMPLER_ENGINES = ["bf16", "fp8", "f32", "exact"] as const;
 
 /** Name of an engine pair. */
@@ -41,7 +41,8 @@ const BOUNDS: Readonly<Record<SamplerEngine, EngineBounds>> = {
     engine: "exact",
     healthy: 0,
     look: 0,
-    from: "sampler and trainer of agentrl compute the same bits",
+    from:
+      "sampler and trainer of agentrl compute the same bits where the adapter keeps to their text",
   },
 };
 

@@ -39,10 +39,16 @@ export const TOKEN_CHECKS: readonly TokenCheckKind[] = [
 
 /** What a dump does not tell and its user may. */
 export interface TokenSettings {
-  /** Engine of the sampler beside the trainer's (default: bf16; exact in dumps of our own). */
+  /** Engine of the sampler beside the trainer's (default: bf16; in dumps of our own exact, or f32 where the adapter may round differently). */
   readonly sampler?: SamplerEngine;
   /** Samples that share a prompt. */
   readonly groupSize?: number;
+}
+
+/** The engine of a dump whose user does not name one. */
+function ownEngine({ producer, roundsApart }: TokenBatch["source"]): SamplerEngine {
+  if (producer !== "agentrl") return "bf16";
+  return roundsApart ? "f32" : "exact";
 }
 
 /**
@@ -60,7 +66,7 @@ export async function judgeTokens(
   const { source } = batch;
   const context: TokenContext = {
     source,
-    bounds: boundsOf(sampler ?? (source.producer === "agentrl" ? "exact" : "bf16")),
+    bounds: boundsOf(sampler ?? ownEngine(source)),
     groupSize,
   };
   const checks = TOKEN_CHECKS.map((kind) => ({ kind, check: kind.open(context) }));

@@ -70,6 +70,10 @@ Deno.test("judgeTokens() asks for a difference of exactly 0 of our own runs", as
   // The trainer's scores are of the float64 reference: about 1e-7 nats from the kernels.
   const [first] = await judgeTokens(batchOf(sequences, "agentrl"));
   assertEquals([first.id, first.class], ["sampler_trainer_gap_tokens", "violated"]);
+  // Where the adapter rounds apart, so small a difference is rounding.
+  const own = batchOf(sequences, "agentrl");
+  const apart = { ...own, source: { ...own.source, roundsApart: true } };
+  assertEquals(alarmsOf(await judgeTokens(apart)), []);
   const same = sequences.map((sequence) => ({
     ...sequence,
     logProbs: { ...sequence.logProbs, trainer: sequence.logProbs.sampler },
