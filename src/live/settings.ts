@@ -32,10 +32,14 @@ function wholeNumber(
  *
  * @param fragment With or without its `#`. What is not understood stays at its default.
  * @param faults The faults that can be chosen.
+ * @param defaults What holds where it says nothing.
  */
-export function settingsOf(fragment: string, faults: readonly FaultName[]): LiveSettings {
+export function settingsOf(
+  fragment: string,
+  faults: readonly FaultName[],
+  { fault, seed, steps }: LiveSettings = LIVE_DEFAULTS,
+): LiveSettings {
   const said = new URLSearchParams(fragment.replace(/^#/, ""));
-  const { fault, seed, steps } = LIVE_DEFAULTS;
   const name = said.get("fault");
   return {
     fault: name === NO_FAULT ? undefined : faults.find((known) => known === name) ?? fault,

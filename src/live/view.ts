@@ -91,7 +91,7 @@ function statusOf(state: LiveState): string {
     case "idle":
       return "Press Start.";
     case "busy":
-      return `Before the first step: ${doing}.`;
+      return `${doing[0]?.toUpperCase() ?? ""}${doing.slice(1)}.`;
     case "waiting":
       return stepsDone(state) === 0 ? "Ready for the first step." : "Paused.";
     case "running":

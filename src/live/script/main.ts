@@ -2,7 +2,7 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 import type { FaultName } from "../../faults/faults.ts";
-import { chartData, chartTable, describeChart } from "../../report/chart.ts";
+import { type Chart, chartData, chartTable, describeChart } from "../../report/chart.ts";
 import { showCharts } from "../../report/script/charts.ts";
 import { moveFocusWithin } from "../../report/script/keyboard.ts";
 import { fillPart } from "../../report/watch_script/watch_parts.ts";
@@ -16,6 +16,9 @@ import { type FaultSummaries, liveCharts, liveParts, PLACES } from "../view.ts";
 
 /** Points that a curve may have: more than the steps of a run. */
 const MAX_POINTS = 1000;
+
+/** What may be taken of a frame: half of it at 60 a second. */
+const FRAME_MS = 8;
 
 function block<T>(id: string): T {
   return JSON.parse(document.getElementById(id)?.textContent ?? "null");
@@ -82,6 +85,7 @@ class LivePage {
     for (const name of ["fault", "seed", "steps"]) said.set(name, String(chosen.get(name) ?? ""));
     const settings = settingsOf(String(said), faultNames());
     history.replaceState(null, "", fragmentOf(settings));
+    this.#fillForm(settings); // What was out of range is not any more.
     this.#change(settings);
   }
 
@@ -106,7 +110,7 @@ class LivePage {
   }
 
   #readFragment(): LiveSettings {
-    return settingsOf(location.hash, faultNames());
+    return settingsOf(location.hash, faultNames(), data.recording.settings);
   }
 
   #fillForm({ fault, seed, steps }: LiveSettings): void {
@@ -137,42 +141,47 @@ class LivePage {
     } else this.#draw();
   }
 
-  /** Shows what has changed, before the next frame: answers may come faster than the screen can show. */
+  /** Shows what has changed with the next frame: answers may come faster than the screen can show. */
   #draw(): void {
     if (this.#isDrawing) return;
     this.#isDrawing = true;
-    requestAnimationFrame(() => {
-      this.#isDrawing = false;
-      this.#show();
-    });
+    requestAnimationFrame(() => this.#drawFrame());
   }
 
-  #show(): void {
-    const state = this.#state;
-    for (const [id, { markup }] of liveParts(state, { faults, help })) {
-      if (this.#shown.get(id) === markup) continue;
-      this.#shown.set(id, markup);
-      fillPart(element(id), markup);
-      if (id === PLACES.episodes) {
-        element(id).querySelectorAll<HTMLElement>(".roving").forEach(moveFocusWithin);
-      }
+  /** Shows part by part, as far as a frame has the time; the rest waits for the next one, so that the page stays at hand. */
+  #drawFrame(): void {
+    const endMs = performance.now() + FRAME_MS;
+    for (const show of this.#changes()) {
+      show();
+      if (performance.now() > endMs) return void requestAnimationFrame(() => this.#drawFrame());
     }
-    this.#showCharts();
-    this.#showButtons();
+    this.#isDrawing = false;
   }
 
-  #showCharts(): void {
-    const changed = liveCharts(this.#state).filter((chart) => {
-      const key = JSON.stringify(chart);
-      if (this.#shown.get(chart.id) === key) return false;
-      this.#shown.set(chart.id, key);
-      return true;
-    });
-    for (const chart of changed) {
-      element(chart.id).setAttribute("aria-label", describeChart(chart));
-      fillPart(element(`${chart.id}-table`), chartTable(chart, { isOpen: false }).markup);
+  /** What is to be shown afresh, one part or chart after the other. */
+  *#changes(): Generator<() => void> {
+    yield () => this.#showButtons();
+    for (const [id, { markup }] of liveParts(this.#state, { faults, help })) {
+      if (this.#isShown(id, markup)) continue;
+      yield () => fillPlace(id, markup);
     }
-    this.#charts.update(changed.map((chart) => chartData(chart, MAX_POINTS)));
+    for (const chart of liveCharts(this.#state)) {
+      if (this.#isShown(chart.id, JSON.stringify(chart))) continue;
+      yield () => this.#showChart(chart);
+    }
+  }
+
+  /** True where a place shows this already; else it counts as shown from now on. */
+  #isShown(id: string, content: string): boolean {
+    if (this.#shown.get(id) === content) return true;
+    this.#shown.set(id, content);
+    return false;
+  }
+
+  #showChart(chart: Chart): void {
+    element(chart.id).setAttribute("aria-label", describeChart(chart));
+    fillPart(element(`${chart.id}-table`), chartTable(chart, { isOpen: false }).markup);
+    this.#charts.update([chartData(chart, MAX_POINTS)]);
   }
 
   #showButtons(): void {
@@ -196,6 +205,14 @@ class LivePage {
       button.disabled = rows.length === 0 || isReplay || phase === "failed";
     }
   }
+}
+
+/** Puts markup into its place. */
+function fillPlace(id: string, markup: string): void {
+  const place = element(id);
+  fillPart(place, markup);
+  if (id !== PLACES.episodes) return;
+  place.querySelectorAll<HTMLElement>(".roving").forEach(moveFocusWithin);
 }
 
 /** The faults that the form offers. */
