@@ -2,12 +2,17 @@
 import { cpus } from "node:os";
 import type { Gpu } from "../../src/gpu/device.ts";
 import type { Peak } from "../../src/bench/peak.ts";
+import type { ScoreShape } from "../../src/bench/score.ts";
 import { adapterName } from "../gpu.ts";
 
 /** The flags of `agentrl bench` that suites read. */
 export interface BenchFlags {
   readonly rounds: number;
   readonly peer: string;
+  /** Of `score` alone, as `tokens` and `weights` are. */
+  readonly shape: ScoreShape;
+  readonly tokens: number;
+  readonly weights: "f32" | "bf16";
 }
 
 /** The machine of a measurement; times of two machines are not compared. */

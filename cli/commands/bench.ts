@@ -1,5 +1,6 @@
 /** `agentrl bench`: how fast things run here, after a check that they are right. */
 import { UserError } from "../../src/core/errors.ts";
+import { SCORE_SHAPES, type ScoreShape } from "../../src/bench/score.ts";
 import { suggestName } from "../../src/core/nearest.ts";
 import type { Commands } from "../../src/gpu/commands.ts";
 import type { BenchFlags } from "../bench/facts.ts";
@@ -7,6 +8,7 @@ import { benchGrowth } from "../bench/growth.ts";
 import { benchKernels } from "../bench/kernels.ts";
 import { benchLogprob } from "../bench/logprob.ts";
 import { benchRollout } from "../bench/rollout.ts";
+import { benchScore } from "../bench/score.ts";
 import { benchStep } from "../bench/step.ts";
 import { benchTrain } from "../bench/train.ts";
 import { defineCommand, type Outcome } from "../command.ts";
@@ -22,6 +24,7 @@ const SUITES = {
   growth: benchGrowth,
   logprob: benchLogprob,
   step: benchStep,
+  score: benchScore,
 } as const satisfies Record<
   string,
   (commands: Commands, flags: BenchFlags) => Promise<Outcome>
@@ -39,7 +42,26 @@ const BENCH_FLAGS = {
   peer: {
     kind: "string",
     default: "",
-    help: "a program that times the same cases (step, logprob)",
+    help: "a program that times the same cases (step, logprob, score)",
+  },
+  shape: {
+    kind: "string",
+    choices: Object.keys(SCORE_SHAPES) as ScoreShape[],
+    default: "qwen2.5-0.5b",
+    help: "score: the model; small takes seconds",
+  },
+  tokens: {
+    kind: "integer",
+    default: 512,
+    min: 1,
+    max: 32_768,
+    help: "score: tokens of the sequence",
+  },
+  weights: {
+    kind: "string",
+    choices: ["bf16", "f32"],
+    default: "bf16",
+    help: "score: how the model lies in memory",
   },
 } as const satisfies Flags;
 

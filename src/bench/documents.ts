@@ -109,6 +109,40 @@ export const logprobSchema = z.object({
   })).min(1),
 });
 
+/** What one engine took to score, in `agentrl bench score`: medians. */
+const scoreTimeShape = {
+  ms: z.number(),
+  tokensPerSecond: z.number(),
+  gflops: z.number(),
+  /** The least time by the adapter's peaks, as a share of the measured one. */
+  rooflineShare: z.number(),
+};
+
+/** The document of `agentrl bench score --json`. */
+export const scoreSchema = machineSchema.extend({
+  peak: peakSchema,
+  shape: z.string(),
+  tokens: z.number(),
+  weights: z.enum(["f32", "bf16"]),
+  weightBytes: z.number(),
+  /** On the device, beyond the weights. */
+  workspaceBytes: z.number(),
+  /** At most so many bytes did the process need beyond the weights; null where the adapter has memory of its own. */
+  processBytes: z.number().nullable(),
+  ours: z.object(scoreTimeShape),
+  /** Empty without a peer. */
+  peers: z.array(z.object({
+    ...scoreTimeShape,
+    dtype: z.enum(["f32", "bf16"]),
+    threads: z.number(),
+    peakBytes: z.number(),
+    /** Largest difference of a token's log-prob from ours, in nats. */
+    offNats: z.number(),
+  })),
+  /** Our time over the peer's in f32; null without one. */
+  ratio: z.number().nullable(),
+});
+
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
 /** What `agentrl bench kernels` prints. */
@@ -119,5 +153,7 @@ export type RolloutDocument = DeepReadonly<z.input<typeof rolloutSchema>>;
 export type TrainDocument = DeepReadonly<z.input<typeof trainSchema>>;
 /** What `agentrl bench growth` prints. */
 export type GrowthDocument = DeepReadonly<z.input<typeof growthSchema>>;
+/** What `agentrl bench score` prints. */
+export type ScoreDocument = DeepReadonly<z.input<typeof scoreSchema>>;
 /** What `agentrl bench logprob` prints. */
 export type LogprobDocument = DeepReadonly<z.input<typeof logprobSchema>>;
