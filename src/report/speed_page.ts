@@ -5,6 +5,7 @@ import {
   kernelsSchema,
   logprobSchema,
   rolloutSchema,
+  scoreSchema,
   stepSchema,
   trainSchema,
 } from "../bench/documents.ts";
@@ -13,6 +14,7 @@ import { growthPart, machineFacts, rolloutPart, trainPart } from "./bench_parts.
 import type { Section } from "./document.ts";
 import { type Html, html, idOf, NOTHING } from "./html.ts";
 import { logprobPart } from "./logprob_part.ts";
+import { scorePart } from "./score_part.ts";
 import { facts, resultTable } from "./tables.ts";
 
 function kernelsPart(bench: z.infer<typeof kernelsSchema>): Html {
@@ -87,6 +89,7 @@ export const benchSchema = z.union([
   suite("train", trainSchema, trainPart),
   suite("growth", growthSchema, growthPart),
   suite("logprob", logprobSchema, logprobPart),
+  suite("score", scoreSchema, scorePart),
   suite("step", stepSchema, stepPart),
 ]);
 

@@ -1,6 +1,15 @@
 /** Tests of the benchmark of scoring: its work by hand, its sizes, and one small model beside PyTorch's numbers. */
-import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { benchScore } from "../../cli/bench/score.ts";
+import { scoreSchema } from "../../src/bench/documents.ts";
 import { UserError } from "../../src/core/errors.ts";
+import { benchSchema } from "../../src/report/speed_page.ts";
 import { Commands } from "../../src/gpu/commands.ts";
 import { randomWords } from "../../src/bench/random_decoder.ts";
 import {
@@ -53,6 +62,24 @@ Deno.test("summarizeScores() has the share of the roofline", () => {
 Deno.test("farthestApart() refuses other numbers of tokens", () => {
   assertEquals(farthestApart([1, 2], [1.5, 2]), 0.5);
   assertThrows(() => farthestApart([1], [1, 2]), UserError, "scored 2 tokens, not 1");
+});
+
+gpuTest("benchScore() prints its document, and lines that fit", async () => {
+  const { document, text = "" } = await benchScore(new Commands(await testGpu()), {
+    rounds: 1,
+    peer: "",
+    shape: "small",
+    tokens: 5,
+    weights: "f32",
+  });
+  const data = benchSchema.parse(document);
+  assertEquals(data.suite, "score");
+  const { ours, peers, ratio, workspaceBytes } = scoreSchema.parse(document);
+  assert(ours.tokensPerSecond > 0 && workspaceBytes > 0);
+  assertEquals([peers, ratio], [[], null]);
+  assert(text.split("\n").every((line) => line.length <= 120), text);
+  assertStringIncludes(text.replaceAll(/\s+/g, " "), "600 MB holds");
+  assertStringIncludes(data.show("speed").markup, "ours, f32");
 });
 
 gpuTest("prepareScoreBench() scores the model that it says", async () => {
