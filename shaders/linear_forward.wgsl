@@ -22,10 +22,11 @@ fn store_vec4(n: u32, c: u32, sum: vec4f) {
   let bias_offset4 = params.weight_offset4 + params.column_count * params.width4;
   let y = sum + textureLoad(w, operand_flat(bias_offset4 + column / 4u));
   let y_at = n * params.column_count + column;
-  let count = min(params.column_count - column, 4u);
-  for (var i = 0u; i < count; i++) {
-    y_NM[y_at + i] = y[i];
-  }
+  let count = params.column_count - column;
+  y_NM[y_at] = y.x;
+  if (count > 1u) { y_NM[y_at + 1u] = y.y; }
+  if (count > 2u) { y_NM[y_at + 2u] = y.z; }
+  if (count > 3u) { y_NM[y_at + 3u] = y.w; }
 }
 
 @compute @workgroup_size(LANES)

@@ -28,12 +28,16 @@ var<private> row0: u32;
 fn load_x(at: vec2u) -> vec4f { return textureLoad(h_ND, at); }
 fn load_w(at: vec2u) -> vec4f { return textureLoad(w, at); }
 
+// Written without a branch: one for each of a block's entries made this kernel the slowest to compile.
 fn take_logit(r: u32, entry: u32, product: f32, bias_entry: f32) {
-  if (entry < params.vocab_size) {
-    let logit = product + bias_entry;
-    softmax[r] = add_logit(softmax[r], logit, params.inverse_temperature);
-    chosen[r] = select(chosen[r], logit, entry == targets[r]);
-  }
+  let is_entry = entry < params.vocab_size;
+  let logit = product + bias_entry;
+  let held = softmax[r];
+  let added = add_logit(held, logit, params.inverse_temperature);
+  softmax[r].maximum = select(held.maximum, added.maximum, is_entry);
+  softmax[r].sum = select(held.sum, added.sum, is_entry);
+  softmax[r].moment = select(held.moment, added.moment, is_entry);
+  chosen[r] = select(chosen[r], logit, is_entry && entry == targets[r]);
 }
 
 fn store_vec4(n: u32, c: u32, sum: vec4f) {
@@ -68,7 +72,7 @@ fn logprob_forward(@builtin(global_invocation_id) id: vec3u) {
   let end = min(min(start + params.entry_count, (id.y + 1u) * SEGMENT), params.vocab_size);
   for (column0 = start; column0 < end; column0 += BLOCK_COLUMNS) {
     set_columns(column0, params.vocab_size, params.weight_offset4, params.width4);
-    for (var c = 0u; c < BLOCK_COLUMNS4; c++) {
+    for (var c = 0u; c < BLOCK_COLUMNS4; c++) { // unrolled
       bias[c] = textureLoad(w, operand_flat(bias_offset4 + column0 / 4u + c));
     }
     clear_block();

@@ -4,7 +4,7 @@ var<private> column_at: array<u32, BLOCK_COLUMNS>;
 
 // The columns from column0 on of the result, that is rows of W [column_count, 4·width4] at offset4 in the parameters.
 fn set_columns(column0: u32, column_count: u32, offset4: u32, width4: u32) {
-  for (var c = 0u; c < BLOCK_COLUMNS; c++) {
+  for (var c = 0u; c < BLOCK_COLUMNS; c++) { // unrolled
     column_at[c] = offset4 + min(column0 + c, column_count - 1u) * width4;
   }
 }

@@ -44,7 +44,7 @@ fn qkv_forward(@builtin(global_invocation_id) id: vec3u) {
   column0 = BLOCK_COLUMNS * id.y;
   if (row0 >= params.row_count) { return; }
   set_rows(row0, params.row_count, params.width4);
-  for (var c = 0u; c < BLOCK_COLUMNS; c++) {
+  for (var c = 0u; c < BLOCK_COLUMNS; c++) { // unrolled
     column_at[c] = column_address(column0 + c);
   }
   clear_block();

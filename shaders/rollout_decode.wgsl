@@ -125,7 +125,7 @@ fn multiply_block(unit: u32, columns: u32, offset4: u32, width4: u32, rows: vec2
   for (var i = 0u; i < BLOCK_ROWS; i++) { // unrolled
     row_at[i] = vec2u(rows.x + order[unit_place + i] * rows.y, 0u);
   }
-  for (var i = 0u; i < BLOCK_COLUMNS; i++) {
+  for (var i = 0u; i < BLOCK_COLUMNS; i++) { // unrolled
     let c = min(unit_column + i, columns - 1u);
     let row = select(c, (c / k) * k + natural_index(c % k, k), is_rotated && c < 8u * WIDTH4);
     column_at[i] = offset4 + row * width4;

@@ -5,7 +5,7 @@
 
 const LOOP =
   /for \(var (\w+) = 0u; \1 < (?:(\w+)|\w+\(\)); \1\+\+\) \{ \/\/ unrolled(?: if (\w+) == (\d+))?\n/g;
-const CONSTANT = /^const (\w+) = (\d+)u;/gm;
+const CONSTANT = /^const (\w+) = (?:(\d+)u \* )?(?:(\d+)u|(\w+));/gm;
 
 /**
  * Gives constants of a text other values.
@@ -40,6 +40,15 @@ function iteration(body: string, options: { readonly name: string; readonly valu
   return `{ ${line.replaceAll(new RegExp(`\\b${options.name}\\b`, "g"), `${options.value}u`)} }`;
 }
 
+/** Constants of the text: numbers, and multiples of constants before them. */
+function constantsOf(wgsl: string): ReadonlyMap<string, number> {
+  const constants = new Map<string, number>();
+  for (const [, name = "", factor = "1", value, other = ""] of wgsl.matchAll(CONSTANT)) {
+    constants.set(name, Number(factor) * (value ? Number(value) : constants.get(other) ?? NaN));
+  }
+  return constants;
+}
+
 /** The last loop that is to be written out. */
 function lastLoop(
   wgsl: string,
@@ -52,7 +61,7 @@ function lastLoop(
 
 /**
  * Writes out every loop of the form `for (var i = 0u; i < COUNT; i++) { // unrolled`: its body once for each i, with i as a
- * literal. COUNT is a literal or a constant of the text. A loop marked `// unrolled if COUNT == 4` is one to COUNT, however
+ * literal. COUNT is a literal, or a constant of the text or a multiple of one. A loop marked `// unrolled if COUNT == 4` is one to COUNT, however
  * its bound is written, and stays a loop where COUNT is another number. All iterations stand on the loop's first line, so that line
  * numbers in errors stay right.
  * @param options.all Writes out loops with a condition in any case (default false).
@@ -62,9 +71,7 @@ export function unrollLoops(
   wgsl: string,
   { all = false }: { readonly all?: boolean } = {},
 ): string {
-  const constants = new Map(
-    Array.from(wgsl.matchAll(CONSTANT), ([, name = "", value]) => [name, Number(value)] as const),
-  );
+  const constants = constantsOf(wgsl);
   // From the last to the first, so that loops in a loop are written out before it.
   const next = () => lastLoop(wgsl, { constants, all });
   for (let loop = next(); loop; loop = next()) {

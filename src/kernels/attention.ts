@@ -49,7 +49,7 @@ export const QKV_FORWARD: KernelSpec = {
     operandOutput("qkv_N3D"),
   ],
   overrides: ["LANES"],
-  iterations: (of) => rowProductIterations(of, of("width4")),
+  iterations: (of) => rowProductIterations(of("width4")),
 };
 
 /** Iterations of one loop over a head's vec4: none where the head is written out. */

@@ -40,9 +40,7 @@ export const LINEAR_FORWARD: KernelSpec = {
   params: PRODUCT_PARAMS,
   bindings: [operandInput("x_NK"), operandInput("w"), output("y_NM")],
   overrides: ["LANES"],
-  iterations: (of) =>
-    rowProductIterations(of, of("width4")) +
-    of("BLOCK_ROWS") * of("BLOCK_COLUMNS4") * loop(4),
+  iterations: (of) => rowProductIterations(of("width4")),
 };
 
 export const LINEAR_RESIDUAL_FORWARD: KernelSpec = {
@@ -52,7 +50,7 @@ export const LINEAR_RESIDUAL_FORWARD: KernelSpec = {
   params: PRODUCT_PARAMS,
   bindings: [operandInput("x_NK"), operandInput("w"), input("residual_NM"), output("y_NM")],
   overrides: ["LANES"],
-  iterations: (of) => rowProductIterations(of, of("width4")),
+  iterations: (of) => rowProductIterations(of("width4")),
 };
 
 export const LINEAR_GELU_FORWARD: KernelSpec = {
@@ -62,7 +60,7 @@ export const LINEAR_GELU_FORWARD: KernelSpec = {
   params: PRODUCT_PARAMS,
   bindings: [operandInput("x_NK"), operandInput("w"), output("z_NM"), operandOutput("y_NM")],
   overrides: ["LANES"],
-  iterations: (of) => rowProductIterations(of, of("width4")),
+  iterations: (of) => rowProductIterations(of("width4")),
 };
 
 export const LINEAR_BACKWARD_INPUT: KernelSpec = {

@@ -34,11 +34,6 @@ const HEAD_PARAMS = [
   ["inverse_temperature", "f32"],
 ] as const;
 
-/** Iterations for one block of entries: their addresses, their biases, and the product. */
-function blockIterations(of: SizeOf): number {
-  return rowProductIterations(of, of("width4")) + loop(of("BLOCK_COLUMNS4"));
-}
-
 export const LOGPROB_FORWARD: KernelSpec = {
   name: "logprob_forward",
   wgsl: logprobForward,
@@ -46,7 +41,8 @@ export const LOGPROB_FORWARD: KernelSpec = {
   params: [...HEAD_PARAMS, ["first_entry", "u32"], ["entry_count", "u32"]],
   bindings: [operandInput("h_ND"), operandInput("w"), input("target_N"), output("segments")],
   overrides: ["LANES"],
-  iterations: (of) => loop(of("entry_count") / (4 * of("BLOCK_COLUMNS4")), blockIterations(of)),
+  iterations: (of) =>
+    loop(of("entry_count") / (4 * of("BLOCK_COLUMNS4")), rowProductIterations(of("width4"))),
 };
 
 export const LOGPROB_MERGE: KernelSpec = {
@@ -73,7 +69,7 @@ export const LOGPROB_BACKWARD: KernelSpec = {
     operandOutput("dz_NC"),
   ],
   overrides: ["LANES"],
-  iterations: (of) => rowProductIterations(of, of("width4")),
+  iterations: (of) => rowProductIterations(of("width4")),
 };
 
 /** Vocabulary entries of one segment, `SEGMENT` in logprob_forward.wgsl: it decides the bits of log-probs. */
@@ -125,8 +121,8 @@ export function entriesPerDispatch(
   columns: number,
 ): number {
   const blocks = Math.ceil(Math.min(vocabSize, SEGMENT_ENTRIES) / columns);
-  const ofBlock = (name: string) => name === "width4" ? width / 4 : columns / 4;
-  const most = Math.max(1, Math.floor((MAX_ITERATIONS - 1) / (1 + blockIterations(ofBlock))));
+  const ofBlock = rowProductIterations(width / 4);
+  const most = Math.max(1, Math.floor((MAX_ITERATIONS - 1) / (1 + ofBlock)));
   return columns * Math.ceil(blocks / Math.ceil(blocks / most));
 }
 

@@ -111,9 +111,9 @@ export function gridGroups(count: number, lanes: number): readonly [number, numb
   return groups <= GRID_GROUPS ? [groups, 1] : [GRID_GROUPS, groupsOf(groups, GRID_GROUPS)];
 }
 
-/** Iterations of a product over rows of 4·`width4` columns: of `set_columns`, then of `accumulate_rows`. */
-export function rowProductIterations(of: SizeOf, width4: number): number {
-  return loop(4 * of("BLOCK_COLUMNS4")) + loop(width4);
+/** Iterations of `accumulate_rows` in shaders/product_rows.wgsl over 4·`width4` columns. */
+export function rowProductIterations(width4: number): number {
+  return loop(width4);
 }
 
 /** Iterations of `accumulate_outputs` in shaders/product_outputs.wgsl. */

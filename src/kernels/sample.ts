@@ -97,7 +97,7 @@ function decodeIterations(of: SizeOf): number {
   const [slots, blockColumns] = [of("SLOTS"), 4 * of("BLOCK_COLUMNS4")];
   const blocks = Math.ceil(slots / of("BLOCK_ROWS"));
   const product = (columns: number, inner4: number) =>
-    shared(blocks * Math.ceil(columns / blockColumns), rowProductIterations(of, inner4));
+    shared(blocks * Math.ceil(columns / blockColumns), rowProductIterations(inner4));
   const normalize = shared(slots, layernormIterations(width4));
   const attend = 2 * headIterations(of) + keyIterations(of, of("max_positions"));
   const layer = 2 * normalize + product(12 * width4, width4) +

@@ -20,6 +20,21 @@ fn f() {
   assertEquals(unrolled.split("\n").at(-2), "}");
 });
 
+Deno.test("unrollLoops() knows constants that are multiples of others", () => {
+  const text = `const ROWS4 = 2u;
+const ROWS = 4u * ROWS4;
+const ALL = 2u * ROWS;
+for (var r = 0u; r < ROWS; r++) { // unrolled
+  x[r];
+}
+for (var r = 0u; r < ALL; r++) { // unrolled
+  y[r];
+}
+`;
+  const copies = (name: string) => unrollLoops(text).split(`${name}[`).length - 1;
+  assertEquals([copies("x"), copies("y")], [8, 16]);
+});
+
 Deno.test("unrollLoops() leaves loops alone that are not marked", () => {
   const text = "for (var k = 0u; k < width4; k++) {\n  sum += x[k];\n}\n";
   assertEquals(unrollLoops(text), text);
