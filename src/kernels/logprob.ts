@@ -7,7 +7,7 @@ import onlineSoftmax from "#shaders/online_softmax.wgsl" with { type: "text" };
 import productBlock from "#shaders/product_block.wgsl" with { type: "text" };
 import productRows from "#shaders/product_rows.wgsl" with { type: "text" };
 import type { Commands, Plan } from "../gpu/commands.ts";
-import { type KernelSpec, loop, MAX_ITERATIONS, type SizeOf } from "../gpu/kernel.ts";
+import { type KernelSpec, loop, MAX_ITERATIONS } from "../gpu/kernel.ts";
 import type { Operand, Tensor } from "../gpu/tensor.ts";
 import { addGradientReduce } from "./clip_adam.ts";
 import { addLinearBackwardInput, addLinearBackwardWeight } from "./linear.ts";

@@ -4,13 +4,7 @@ import grid from "#shaders/grid.wgsl" with { type: "text" };
 import operandTexture from "#shaders/operand_texture.wgsl" with { type: "text" };
 import type { Gpu } from "../gpu/device.ts";
 import { compileKernel } from "../gpu/device.ts";
-import {
-  type BindingSpec,
-  type Kernel,
-  type KernelSpec,
-  loop,
-  type SizeOf,
-} from "../gpu/kernel.ts";
+import { type BindingSpec, type Kernel, type KernelSpec, loop } from "../gpu/kernel.ts";
 
 /**
  * A kernel with its default overrides and constants, or with those given; compiled at most once per device. Names that the
