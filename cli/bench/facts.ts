@@ -13,6 +13,8 @@ export interface BenchFlags {
   readonly shape: ScoreShape;
   readonly tokens: number;
   readonly weights: "f32" | "bf16";
+  /** Whether the largest sizes are left out, because a CPU would take minutes for them (default false). */
+  readonly isShort?: boolean;
 }
 
 /** The machine of a measurement; times of two machines are not compared. */

@@ -32,6 +32,9 @@ const MIN_ROUNDS = 3;
 /** A peer that took this many times as long as the fastest one in the first round, and that long, is not asked again. */
 const HOPELESS = { ratio: 1.5, ms: 1000 } as const;
 
+/** The largest vocabulary of a short measurement. */
+const SHORT_VOCABULARY = 32_768;
+
 /** What was measured of one way: medians. */
 interface PathResult extends LogprobTiming {
   /** Beyond inputs and outputs. */
@@ -240,8 +243,11 @@ function formatCases(
 
 /** Runs the suite. */
 export async function benchLogprob(commands: Commands, flags: BenchFlags): Promise<Outcome> {
-  const { rowCount, width, vocabSizes } = LOGPROB_BENCH;
-  const { rounds } = flags;
+  const { rowCount, width } = LOGPROB_BENCH;
+  const { rounds, isShort = false } = flags;
+  const vocabSizes = LOGPROB_BENCH.vocabSizes.filter((size) =>
+    !isShort || size <= SHORT_VOCABULARY
+  );
   const peers = flags.peer === ""
     ? []
     : [await Peer.start(flags.peer, 1), await Peer.start(flags.peer, 2)];

@@ -35,26 +35,28 @@ function rolloutRow(row: RolloutRow): string[] {
   ];
 }
 
+/** The most episodes of a rollout in a short measurement. */
+const SHORT_EPISODES = 1024;
+
 /** Runs the suite. */
 export async function benchRollout(
   commands: Commands,
-  { rounds }: BenchFlags,
+  { rounds, isShort = false }: BenchFlags,
 ): Promise<Outcome> {
+  const counts = ROLLOUT_EPISODES.filter((count) => !isShort || count <= SHORT_EPISODES);
   const play = await prepareRolloutBench(commands, { agent: "plain" });
   const probe = preparePeakBench(await createTimer(commands));
   const peaks: Peak[] = [];
   const timings = await measureInRounds({
     label: "bench rollout",
     rounds,
-    titles: ROLLOUT_EPISODES.map((count) => `${count} episodes`),
-    measure: (i, round) => play(ROLLOUT_EPISODES[i], round),
+    titles: counts.map((count) => `${count} episodes`),
+    measure: (i, round) => play(counts[i], round),
     afterRound: async () => void peaks.push(await probe.measure()),
   });
   probe.destroy();
   const peak = bestPeak(peaks);
-  const rollouts = ROLLOUT_EPISODES.map((episodes, i) =>
-    summarizeRollouts(timings[i], { episodes, peak })
-  );
+  const rollouts = counts.map((episodes, i) => summarizeRollouts(timings[i], { episodes, peak }));
   const machine = machineFacts(commands.gpu);
   const text = [
     ...formatTable([

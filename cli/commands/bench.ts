@@ -2,33 +2,17 @@
 import { UserError } from "../../src/core/errors.ts";
 import { SCORE_SHAPES, type ScoreShape } from "../../src/bench/score.ts";
 import { suggestName } from "../../src/core/nearest.ts";
-import type { Commands } from "../../src/gpu/commands.ts";
-import type { BenchFlags } from "../bench/facts.ts";
-import { benchGrowth } from "../bench/growth.ts";
-import { benchKernels } from "../bench/kernels.ts";
-import { benchLogprob } from "../bench/logprob.ts";
-import { benchRollout } from "../bench/rollout.ts";
-import { benchScore } from "../bench/score.ts";
-import { benchStep } from "../bench/step.ts";
-import { benchTrain } from "../bench/train.ts";
+import { writeFileAtomic } from "../../src/files/atomic_file.ts";
+import { asUserError } from "../../src/files/file_error.ts";
+import { requireOutput } from "../../src/files/output.ts";
+import { benchAll } from "../bench/all.ts";
+import { SUITES } from "../bench/suites.ts";
 import { defineCommand, type Outcome } from "../command.ts";
 import type { Flags } from "../flags.ts";
 import { THIS_MACHINE } from "../gpu.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
 
-/** What can be measured, by name: a file each in cli/bench. */
-const SUITES = {
-  kernels: benchKernels,
-  rollout: benchRollout,
-  train: benchTrain,
-  growth: benchGrowth,
-  logprob: benchLogprob,
-  step: benchStep,
-  score: benchScore,
-} as const satisfies Record<
-  string,
-  (commands: Commands, flags: BenchFlags) => Promise<Outcome>
->;
+const NAMES = [...Object.keys(SUITES), "all"];
 
 const BENCH_FLAGS = {
   ...GPU_FLAGS,
@@ -37,7 +21,7 @@ const BENCH_FLAGS = {
     default: 7,
     min: 1,
     max: 1000,
-    help: "measured rounds (all but kernels)",
+    help: "measured rounds (not of kernels; all on a CPU: at most 2)",
   },
   peer: {
     kind: "string",
@@ -63,18 +47,38 @@ const BENCH_FLAGS = {
     default: "bf16",
     help: "score: how the model lies in memory",
   },
+  out: { kind: "string", default: "", help: "also write the JSON document to this file" },
+  tune: {
+    kind: "boolean",
+    help: "search the fastest layout on a software adapter, too (all)",
+  },
 } as const satisfies Flags;
+
+/** Writes the document where it should go, whole or not at all. */
+function writeDocument({ document, text, ...outcome }: Outcome, out: string): Outcome {
+  if (out === "") return { document, text, ...outcome };
+  try {
+    writeFileAtomic(out, `${JSON.stringify(document, null, 2)}\n`);
+  } catch (error) {
+    throw asUserError(error, `Cannot write ${out}`);
+  }
+  return { document, text: `${text}\n\nThe JSON document is in ${out}.`, ...outcome };
+}
 
 /** The command `bench`. */
 export const command = defineCommand({
   flags: BENCH_FLAGS,
-  positionals: [Object.keys(SUITES).join("|")],
-  choices: Object.keys(SUITES),
+  positionals: [NAMES.join("|")],
+  choices: NAMES,
   async run(flags, [name = ""], machine = THIS_MACHINE) {
-    const suite = Object.entries(SUITES).find(([known]) => known === name)?.[1];
-    if (suite === undefined) {
-      throw new UserError(`unknown benchmark "${name}": ${suggestName(name, Object.keys(SUITES))}`);
+    const suite = Object.hasOwn(SUITES, name) ? SUITES[name] : undefined;
+    if (suite === undefined && name !== "all") {
+      throw new UserError(`unknown benchmark "${name}": ${suggestName(name, NAMES)}`);
     }
-    return await suite(await machine.openCommands(flags), flags);
+    if (flags.out !== "") requireOutput(flags.out);
+    const outcome = suite === undefined
+      ? await benchAll(SUITES, flags)
+      : await suite(await machine.openCommands(flags), flags);
+    return writeDocument(outcome, flags.out);
   },
 });

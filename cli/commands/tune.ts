@@ -1,66 +1,13 @@
 /** `agentrl tune`: which layout of the kernels is fastest on this adapter, measured and kept for all commands. */
 import { requireTrustedGpu } from "../../src/gpu/self_test.ts";
 import { PROBE_EPISODES } from "../../src/tuning/measure.ts";
-import type { PartTimes, Probe } from "../../src/tuning/search.ts";
 import { BENCH_ROWS } from "../../src/tuning/workload.ts";
-import { machineFacts, machineRows, roundsRow, shortMs } from "../bench/facts.ts";
+import { machineFacts, machineRows, roundsRow } from "../bench/facts.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { describeLayout, GPU_FLAGS, openLayout, PART_NAMES, tuningPath } from "../gpu_layout.ts";
-import { formatColumns } from "../table.ts";
-import { type LayoutChoice, measureLayouts, speedup } from "../tuning.ts";
-
-const HEADER = ["value", " from", " to", "of", " ms", " ratio", "verdict"];
-
-function probeRow({ name, part, from, to, bestMs, ms, isKept, refusal }: Probe): string[] {
-  const isRefused = refusal !== undefined;
-  return [
-    PART_NAMES[name],
-    String(from),
-    String(to),
-    part,
-    isRefused ? "–" : shortMs(ms),
-    isRefused ? "–" : speedup(bestMs, ms),
-    isRefused ? "refused" : isKept ? "kept" : "",
-  ];
-}
-
-function partText({ startMs, ms }: PartTimes): string {
-  return `${shortMs(startMs)} → ${shortMs(ms)} ms, ${speedup(startMs, ms)}`;
-}
-
-/** What a search found, for JSON. */
-export function tuningDocument({ start, tuning, probes, times, problem }: LayoutChoice) {
-  return {
-    start,
-    probes: probes.map(({ bestMs, ms, refusal, ...probe }) => ({
-      ...probe,
-      bestMs: refusal === undefined ? bestMs : null,
-      ms: refusal === undefined ? ms : null,
-      refusal: refusal ?? null,
-    })),
-    fastest: tuning,
-    times,
-    problem: problem ?? null,
-  };
-}
-
-/** What a search found, for people. */
-export function tuningText({ tuning, probes, times, problem }: LayoutChoice): string[] {
-  const refused = probes.flatMap(({ name, to, refusal }) =>
-    refusal === undefined ? [] : [["refused", `${PART_NAMES[name]} ${to}: ${refusal}`] as const]
-  );
-  return [
-    ...formatColumns(HEADER, probes.map(probeRow)),
-    "",
-    ...formatTable([
-      ...refused,
-      ...Object.entries(times).map(([part, of]) => [part, partText(of)] as const),
-      ["fastest", describeLayout(tuning)],
-      ["kept", problem === undefined ? `in ${tuningPath()}` : `no: ${problem}`],
-    ]),
-  ];
-}
+import { GPU_FLAGS, openLayout } from "../gpu_layout.ts";
+import { measureLayouts } from "../tuning.ts";
+import { tuningDocument, tuningText } from "../tuning_text.ts";
 
 /** The command `tune`. */
 export const command = defineCommand({

@@ -143,6 +143,41 @@ export const scoreSchema = machineSchema.extend({
   ratio: z.number().nullable(),
 });
 
+/** A layout of the kernels: values of `Tuning`, by name. */
+const layoutSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+
+/** The document of `agentrl bench all --json`: of each suite its own document, or a sentence about why there is none. */
+export const allSchema = z.object({
+  bench: z.literal("all"),
+  agentrl: z.string().describe("version"),
+  measuredAt: z.string().describe("when it began, ISO 8601 in UTC"),
+  durationMs: z.number().describe("of the whole sitting"),
+  adapter: z.string(),
+  cpu: z.string(),
+  info: z.looseObject({
+    software: z.boolean().describe("whether a CPU plays the GPU"),
+    trusted: z.boolean().describe("whether the self-test passed"),
+    readback: z.string().describe("how results come back: primed or awaited"),
+    tuning: layoutSchema.describe("the layout before the search"),
+    versions: z.record(z.string(), z.string()),
+  }).describe("the document of the command info"),
+  tuning: z.looseObject({
+    fastest: layoutSchema.describe("the layout that the suites were measured with"),
+    times: z.record(z.string(), z.object({ startMs: z.number(), ms: z.number() }))
+      .describe("of an update and a rollout: before and after the search"),
+    probes: z.array(z.looseObject({
+      name: z.string().describe("which part of the layout"),
+      refusal: z.string().nullable().describe("why the value must not be used"),
+    })),
+  }).nullable().describe("the document of the command tune; null where nothing was searched"),
+  suites: z.array(z.object({
+    suite: z.string(),
+    durationMs: z.number().describe("with its preparation"),
+    document: z.unknown().describe("the document of the suite alone; null where it failed"),
+    problem: z.string().nullable().describe("why it failed, in a sentence"),
+  })),
+});
+
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
 /** What `agentrl bench kernels` prints. */
@@ -157,3 +192,5 @@ export type GrowthDocument = DeepReadonly<z.input<typeof growthSchema>>;
 export type ScoreDocument = DeepReadonly<z.input<typeof scoreSchema>>;
 /** What `agentrl bench logprob` prints. */
 export type LogprobDocument = DeepReadonly<z.input<typeof logprobSchema>>;
+/** What `agentrl bench all` prints. */
+export type AllDocument = DeepReadonly<z.input<typeof allSchema>>;

@@ -1,5 +1,6 @@
 /** The page about speed: what `agentrl bench` measured. */
 import {
+  allSchema,
   caseSchema,
   growthSchema,
   kernelsSchema,
@@ -12,6 +13,7 @@ import {
 import { z } from "zod";
 import { growthPart, machineFacts, rolloutPart, trainPart } from "./bench_parts.ts";
 import type { Section } from "./document.ts";
+import { formatNumber } from "./format.ts";
 import { type Html, html, idOf, NOTHING } from "./html.ts";
 import { logprobPart } from "./logprob_part.ts";
 import { scorePart } from "./score_part.ts";
@@ -82,8 +84,8 @@ function suite<S extends z.ZodType>(
   }));
 }
 
-/** The documents of `agentrl bench SUITE --json`. That of whole steps has room for any case, so it stands last. */
-export const benchSchema = z.union([
+/** The documents of single suites. That of whole steps has room for any case, so it stands last. */
+const suiteSchema = z.union([
   suite("kernels", kernelsSchema, kernelsPart),
   suite("rollout", rolloutSchema, rolloutPart),
   suite("train", trainSchema, trainPart),
@@ -92,6 +94,48 @@ export const benchSchema = z.union([
   suite("score", scoreSchema, scorePart),
   suite("step", stepSchema, stepPart),
 ]);
+
+/** All suites of one sitting: the machine, the layout, and the part of each suite whose document is known. */
+function allPart(bench: z.infer<typeof allSchema>, id: string): Html {
+  const { adapter, cpu, agentrl, measuredAt, durationMs, info, tuning, suites } = bench;
+  const refused = tuning?.probes.filter(({ refusal }) => refusal !== null).length ?? 0;
+  const parts = suites.map(({ suite, document, problem }, i) => {
+    const known = suiteSchema.safeParse(document);
+    if (known.success) return known.data.show(idOf(id, suite, i));
+    return html`<h3>${suite}</h3>
+<p>${
+      problem === null
+        ? "This report does not know the document."
+        : `Not measured: ${problem}`
+    }</p>`;
+  });
+  return html`<h3>One sitting</h3>
+${
+    facts([
+      ["adapter", adapter],
+      ["CPU", cpu],
+      ["measured", `${measuredAt}, in ${Math.round(durationMs / 1000)} s, by agentrl ${agentrl}`],
+      ["self-test", info.trusted ? "passed" : "failed: trust none of these numbers"],
+      ["layout", sayLayout(tuning?.fastest ?? info.tuning)],
+      ...Object.entries(tuning?.times ?? {}).map(([part, { startMs, ms }]) =>
+        [
+          `search, ${part}`,
+          `${formatNumber(startMs)} → ${formatNumber(ms)} ms, ${(startMs / ms).toFixed(2)}×`,
+        ] as const
+      ),
+      ...(refused > 0 ? [["refused", `${refused} layouts`] as const] : []),
+    ])
+  }
+${parts}`;
+}
+
+/** The values of a layout, one after the other. */
+function sayLayout(layout: Readonly<Record<string, string | number | boolean>>): string {
+  return Object.entries(layout).map(([name, value]) => `${name} ${value}`).join(", ");
+}
+
+/** The documents of `agentrl bench SUITE --json`, `all` among them. */
+export const benchSchema = z.union([suite("all", allSchema, allPart), suiteSchema]);
 
 /** What a suite measured. */
 export type BenchData = z.infer<typeof benchSchema>;

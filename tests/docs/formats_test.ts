@@ -1,5 +1,7 @@
 /** Holds docs/formats.md to the readers: the forms that it lists, its example, the schema and the exporters. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { z } from "zod";
+import { allSchema } from "../../src/bench/documents.ts";
 import { comparisonJsonSchema } from "../../src/compare/comparison_schema.ts";
 import { markdownTable } from "../../src/core/markdown_table.ts";
 import { commonDumpSchema } from "../../src/tokens/common_dump_row.ts";
@@ -60,4 +62,13 @@ Deno.test("docs/formats.md lists every key of what the referee writes", () => {
   ]);
   const [, referee = ""] = PAGE.split("## The referee");
   assertStringIncludes(referee, markdownTable(["key", "type", "what"], rows).join("\n"));
+});
+
+Deno.test("docs/formats.md lists the keys of all suites in one document", () => {
+  const rows = schemaRows(
+    z.toJSONSchema(allSchema, { io: "input" }) as Parameters<typeof schemaRows>[0],
+  )
+    .map(([path, type, what]) => [`\`${path}\``, type, what]);
+  const [, timings = ""] = PAGE.split("## Timings");
+  assertStringIncludes(timings, markdownTable(["key", "type", "what"], rows).join("\n"));
 });

@@ -35,12 +35,12 @@ function mutantOf(gpu: Gpu, { spec, from, to, mistake }: Mutation): Gpu {
   const mutate = (text: string) => text.replace(from, () => to);
   const mutated = { ...spec, wgsl: mutate(spec.wgsl), shared: spec.shared.map(mutate) };
   const mutant: Gpu = { ...gpu, kernels: new Map(gpu.kernels) };
-  const keys = [...gpu.kernels.keys()].filter((key) => key.startsWith(`${spec.name} `));
-  assert(keys.length > 0, `${spec.name} was never compiled`);
-  for (const key of keys) {
+  const compiled = [...gpu.kernels].filter(([, kernel]) => kernel.spec.name === spec.name);
+  assert(compiled.length > 0, `${spec.name} was never compiled`);
+  for (const [key, { overrides }] of compiled) {
     mutant.kernels.delete(key);
     const known = mutant.kernels.size;
-    kernelOf(mutant, mutated, JSON.parse(key.slice(spec.name.length + 1)));
+    kernelOf(mutant, mutated, overrides);
     assert(mutant.kernels.has(key) && mutant.kernels.size === known + 1, `another key than ${key}`);
   }
   return mutant;
