@@ -23,8 +23,8 @@ const NOISE_BIAS = 0.25;
 
 /** An explanation leaves at most this share of the gap … */
 const LEFT_SHARE = 0.3;
-/** … and at most so many nats, or a tenth of the gap. */
-const LEFT_NATS = 0.05;
+/** … and at most so many nats, or a tenth of the gap where that is no more than the second. */
+const LEFT_NATS = [0.05, 0.15] as const;
 /** Another explanation that leaves less than twice as much leaves the question open. */
 const MARGIN = 2;
 /** Tokens on which hypotheses are computed. */
@@ -43,13 +43,15 @@ const LOGPROB_BINS = 12;
 
 /** A cut that raises log-probs by less is none that can be told from rounding. */
 const LEAST_CUT_NATS = 0.01;
+/** What is left of a distribution still has its order. */
+const LEAST_CUT_CORRELATION = 0.5;
 /** Of the gap's size at most this share lowers log-probs where a distribution was cut: that is rounding. */
 const MOST_LOST = 0.03;
 /** A side that is sure of more tokens than that drew greedily, or gives fillers. */
 const MOST_SURE = 0.9;
 
 const isLittle = (left: number, gap: number) =>
-  left <= LEFT_SHARE * gap && left <= Math.max(LEFT_NATS, gap / 10);
+  left <= LEFT_SHARE * gap && left <= Math.max(LEFT_NATS[0], Math.min(LEFT_NATS[1], gap / 10));
 
 /** Tokens of whole sequences, spread over all of them. */
 function subsample(tokens: readonly GapToken[]): readonly GapToken[] {
@@ -129,7 +131,8 @@ function roundedLogits(
 function isCut(tokens: readonly GapToken[], { meanNats, signedMeanNats }: GapFigures): boolean {
   const lost = (meanNats - signedMeanNats) / 2;
   const isSure = tokens.filter(({ side }) => side > -1e-6).length > MOST_SURE * tokens.length;
-  return meanNats > LEAST_CUT_NATS && lost <= MOST_LOST * meanNats && !isSure;
+  return meanNats > LEAST_CUT_NATS && lost <= MOST_LOST * meanNats && !isSure &&
+    correlation(tokens) >= LEAST_CUT_CORRELATION;
 }
 
 function otherWeights(tokens: readonly GapToken[], figures: GapFigures): GapExplanation {

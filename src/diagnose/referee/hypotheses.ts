@@ -27,6 +27,8 @@ export type GapExplanation =
 export const LEAST_TOKENS = 20;
 /** A temperature nearer to the one that was scored at is rounding of another kind. */
 const LEAST_CHANGE = 0.02;
+/** Nobody samples beyond; a model that must be flattened or sharpened more is another one. */
+const TEMPERATURES = [0.05, 5] as const;
 /** Newton's method doubles the digits each time. */
 const MOST_STEPS = 8;
 
@@ -95,7 +97,7 @@ async function fitTemperature(
     if (step === 0 && products * products < 0.1 * squares * gaps) return undefined;
     const change = Math.max(-0.7, Math.min(0.7, products / squares));
     temperature *= Math.exp(-change);
-    if (!(temperature > 0.02 && temperature < 50)) return undefined;
+    if (!(temperature > TEMPERATURES[0] && temperature < TEMPERATURES[1])) return undefined;
     current = await rescored(tokens, context, { temperature });
     if (Math.abs(change) < 1e-4) break;
   }
