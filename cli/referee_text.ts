@@ -2,7 +2,7 @@
 import { escapeControls } from "../src/core/sentence.ts";
 import { wrapText } from "../src/core/wrap_text.ts";
 import type { SaidFinding } from "../src/diagnose/finding.ts";
-import { causeWords } from "../src/diagnose/referee/referee_words.ts";
+import { causeWords, isOpenReference } from "../src/diagnose/referee/referee_words.ts";
 import type { RefereeDocument } from "../src/diagnose/referee/report_schema.ts";
 import { countOf } from "../src/diagnose/tokens/words.ts";
 import { findingsText, type Layout } from "./findings_text.ts";
@@ -21,12 +21,15 @@ export function refereeText(
 ): string {
   const { verdict, sides, dump, model, adapter, temperature, findings } = document;
   const { columns } = layout;
-  const numbers = (values: readonly number[]) => values.map((value) => value.toPrecision(2));
+  const numbers = (values: readonly number[]) =>
+    values.map((value) =>
+      value === 0 ? "0" : Math.abs(value) < 1e-3 ? value.toExponential(1) : value.toPrecision(2)
+    );
   const rows = sides.map((side) => [
     side.comparedWith === "reference" ? `${side.side} (its folder)` : side.side,
     String(side.tokens),
     ...numbers([side.meanNats, side.signedMeanNats, side.p50, side.p99, side.max]),
-    causeWords(side.explainedBy),
+    isOpenReference(side) ? "(no folder of its own)" : causeWords(side.explainedBy),
   ]);
   const table = rows.length === 0 ? [] : [
     "",
@@ -42,6 +45,15 @@ export function refereeText(
     temperature === 1 ? "" : `, at T ${temperature}`
   }) on ${adapter}`;
   const wrap = (text: string) => wrapText(escapeControls(text), { columns, indent: 0 });
+  const absent = (["sampler", "old"] as const).filter((key) =>
+    sides.length > 0 &&
+    !sides.some(({ side }) => side === key || (key === "old" && side === "trainer"))
+  );
+  const missing = absent.map((key) =>
+    key === "sampler"
+      ? "The dump has no log-probs of the sampler (lp_sampler)."
+      : "The dump has no log-probs of the trainer (lp_old before its update, lp_new)."
+  );
   // A verdict stands at the top; findings with no more to say than it are left out.
   const isOpen = findings.some(({ id, class: kind }) =>
     kind === "not-checkable" && id === "sides_agree"
@@ -68,6 +80,7 @@ export function refereeText(
     "",
     ...reference.flatMap(({ sentence }) => [...wrap(sentence), ""]),
     ...wrap(told),
+    ...missing.flatMap(wrap),
     ...(body.length > 0 ? ["", ...body] : []),
   ]
     .join("\n");

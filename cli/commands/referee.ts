@@ -53,7 +53,8 @@ async function readSequences(
         }`,
       );
     }
-    return { form: batch.source.form, sequences, scored: kept.sequences };
+    const { form, ignored } = batch.source;
+    return { form, sequences, ignored, scored: kept.sequences };
   });
 }
 
@@ -68,10 +69,16 @@ async function textsOf(folder: string): Promise<Tokenizer["textOf"] | undefined>
   }
 }
 
-/** A bar for each time that sequences are scored. */
+/** Tokens that are scored again in a moment: a line for each would hide the first one. */
+const QUICK_TOKENS = 5000;
+
+/** A bar for each time that sequences are scored: first as they are, then as what may have been done to them. */
 function scoringProgress(label: string) {
+  let isFirst = true;
   return (total: number) => {
-    const bar = stderrProgress({ label, total, alreadyDone: 0 });
+    if (!isFirst && total < QUICK_TOKENS) return () => {};
+    const bar = stderrProgress({ label: isFirst ? label : "explain", total, alreadyDone: 0 });
+    isFirst = false;
     const startMs = performance.now();
     let done = 0;
     return Object.assign((rowCount: number) => {
@@ -125,7 +132,7 @@ export const command = defineCommand({
     if (out !== undefined) requireOutput(out, { inputs });
     const files = openDecoderFiles(path, { adapter });
     const referenceFiles = reference === undefined ? undefined : openDecoderFiles(reference);
-    const { scored: sequences, ...dump } = await readSequences(tokens, flags);
+    const { scored: sequences, ignored, ...dump } = await readSequences(tokens, flags);
     const temperature = flags.temperature ?? statedTemperature(sequences) ?? 1;
     requireIdsOf(files, sequences);
     if (referenceFiles) requireIdsOf(referenceFiles, sequences);
@@ -140,6 +147,7 @@ export const command = defineCommand({
     });
     const report = await referee({
       sequences,
+      skipped: ignored.map(({ what, count }) => `${what} (${count})`),
       score: model.score,
       scoreReference: other?.score,
       temperature,

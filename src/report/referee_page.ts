@@ -1,6 +1,6 @@
 /** The page of what a referee found: the verdict, each side's gap, where it lies, the worst tokens, and what stayed open. */
 import type { SaidFinding } from "../diagnose/finding.ts";
-import { causeWords } from "../diagnose/referee/referee_words.ts";
+import { causeWords, isOpenReference } from "../diagnose/referee/referee_words.ts";
 import type { RefereeDocument } from "../diagnose/referee/report_schema.ts";
 import { LOG_PROB_SIDES } from "../tokens/token_batch.ts";
 import type { Section } from "./document.ts";
@@ -23,7 +23,11 @@ export interface RefereeData {
 export type RefereeSideData = RefereeDocument["sides"][number];
 
 /** Whether a side agrees with the model as well as its arithmetic lets it. */
-function mark({ explainedBy }: RefereeSideData): Html {
+function mark(side: RefereeSideData): Html {
+  const { explainedBy } = side;
+  if (isOpenReference(side)) {
+    return html`<span class="not-applicable">– no folder of its own</span>`;
+  }
   const words = causeWords(explainedBy);
   if (explainedBy === null) return html`<span class="holds">✓ ${words}</span>`;
   return /_noise$/.test(explainedBy.cause)

@@ -13,8 +13,8 @@ export type GapExplanation =
   | { readonly cause: "padding"; readonly padId: number; readonly leftNats: number }
   /** Before the sequence stood another token, of this id; or, where that is null, its first token was missing. */
   | { readonly cause: "context"; readonly beforeId: number | null; readonly leftNats: number }
-  /** It is the reference's folder whose log-probs they are. */
-  | { readonly cause: "reference_weights"; readonly leftNats: number }
+  /** They are those of the other folder: the reference's, or of a reference the model's. */
+  | { readonly cause: "other_folder"; readonly leftNats: number }
   /** Unlikely tokens were left out before the softmax: nothing is lower than the model says. */
   | { readonly cause: "cut_distribution" }
   /** Rounding, by its size and because it has no bias. */
@@ -46,8 +46,8 @@ export interface ExplainContext {
   readonly padIds: readonly number[];
   /** Ids that may begin a text, and that a side may have put before it once more. */
   readonly beginIds: readonly number[];
-  /** Scores under another folder that a side may be of: the reference's. */
-  readonly scoreReference: ScoreIds | undefined;
+  /** Scores under the other folder, which a side may be of: the reference's, or for the reference the model's. */
+  readonly scoreOther: ScoreIds | undefined;
 }
 
 /** What a hypothesis leaves of the gap is what it is judged by. */
@@ -181,14 +181,14 @@ async function fitContext(
   return found.toSorted((a, b) => a.leftNats - b.leftNats).at(0);
 }
 
-async function fitReference(
+async function fitOtherFolder(
   tokens: readonly GapToken[],
   context: ExplainContext,
 ): Promise<Hypothesis | undefined> {
-  const { scoreReference: score, temperature } = context;
+  const { scoreOther: score, temperature } = context;
   if (score === undefined) return undefined;
   const leftNats = await leftBy(tokens, context, { temperature, score });
-  return leftNats === undefined ? undefined : { cause: "reference_weights", leftNats };
+  return leftNats === undefined ? undefined : { cause: "other_folder", leftNats };
 }
 
 /** What each hypothesis leaves of a gap, the least first. */
@@ -200,7 +200,7 @@ export async function fitHypotheses(
     fitShift(tokens, context),
     await fitPadding(tokens, context),
     await fitContext(tokens, context),
-    await fitReference(tokens, context),
+    await fitOtherFolder(tokens, context),
     await fitTemperature(tokens, context),
   ];
   return fits.flatMap((fit) => fit === undefined ? [] : [fit])

@@ -1,13 +1,20 @@
 /** The referee: which side of a dump left the model, where, and as noise or as bias. */
 import type { Finding, FindingClass } from "../finding.ts";
 import { placeOf } from "../tokens/token_check.ts";
-import { countOf, say } from "../tokens/words.ts";
+import { countOf } from "../tokens/words.ts";
 import { LOG_PROB_SIDES, type LogProbSide, type TokenSequence } from "../../tokens/token_batch.ts";
 import { explainGap, F32_NATS } from "./explain.ts";
 import { type GapFigures, gapFigures } from "./gap_figures.ts";
 import { type ExplainContext, type GapExplanation, LEAST_TOKENS } from "./hypotheses.ts";
 import { type GapToken, gapTokens, type ScoredSequence, type ScoreIds } from "./own_scores.ts";
-import { capitalized, explained, SIDE_NAMES, sideClause } from "./referee_words.ts";
+import {
+  capitalized,
+  explained,
+  isOpenReference,
+  sayNats,
+  SIDE_NAMES,
+  sideClause,
+} from "./referee_words.ts";
 import { referenceFindings } from "./reference_side.ts";
 
 /** A side of the dump beside the model. */
@@ -37,6 +44,8 @@ export interface RefereeReport {
 /** What the referee is given. */
 export interface RefereeInput {
   readonly sequences: readonly TokenSequence[];
+  /** What of the dump could not be read. */
+  readonly skipped?: readonly string[];
   /** Scores under the model. */
   readonly score: ScoreIds;
   /** Scores under the reference, where its folder is given. */
@@ -104,7 +113,7 @@ function between(one: RefereeSide, other: RefereeSide): number | undefined {
 const SHARED: readonly unknown[] = [
   "temperature",
   "context",
-  "reference_weights",
+  "other_folder",
   "cut_distribution",
   "other_weights_or_context",
   "unexplained",
@@ -134,7 +143,7 @@ function unconfirmed(off: readonly RefereeSide[]): Finding {
   const names = off.map(({ side }) => SIDE_NAMES[side]).join(" and ");
   const verb = off.length === 1 ? "differs" : "differ";
   const least = Math.min(...off.map(({ figures }) => figures.meanNats));
-  const far = `${names} ${verb} from it by ${say(least)} nats per token${
+  const far = `${names} ${verb} from it by ${sayNats(least)} nats per token${
     off.length === 1 ? "" : " or more"
   }`;
   return {
@@ -215,7 +224,7 @@ function policyFindings(
   const judged = sides.filter((side) => !few.includes(side));
   const tooFew = few.map(({ side, figures }) =>
     notChecked(
-      `${SIDE_NAMES[side]} differs by ${say(figures.meanNats)} nats, but ${
+      `${SIDE_NAMES[side]} differs by ${sayNats(figures.meanNats)} nats, but ${
         countOf(figures.tokens, "token")
       } are too few to tell why.`,
       `Dump at least ${LEAST_TOKENS} tokens of the policy.`,
@@ -261,9 +270,9 @@ function alike(off: readonly RefereeSide[]): Finding {
       metric: "gap",
       value: explainedBy.leftNats,
       sentence: capitalized(
-        `${names} agree, with the model at a temperature of ${say(explainedBy.temperature)}, to ${
-          say(explainedBy.leftNats)
-        } nats.`,
+        `${names} agree, with the model at a temperature of ${
+          sayNats(explainedBy.temperature)
+        }, to ${sayNats(explainedBy.leftNats)} nats.`,
       ),
       measures: { temperature: explainedBy.temperature },
     };
@@ -275,22 +284,17 @@ function alike(off: readonly RefereeSide[]): Finding {
     value: figures.meanNats,
     sentence:
       `Not checked: which side is right; ${names} agree with one another and differ from the model by ${
-        say(figures.meanNats)
+        sayNats(figures.meanNats)
       } nats: it is not the model that they come from, or both make the same mistake.`,
     next: "Give the checkpoint of the dump's step, with its adapter where it has one.",
   };
-}
-
-/** Of a reference without its folder nothing is known unless it is the model. */
-function isComparable({ side, comparedWith, explainedBy }: RefereeSide): boolean {
-  return side !== "reference" || comparedWith === "reference" || isRounding(explainedBy);
 }
 
 function verdictOf(sides: readonly RefereeSide[], findings: readonly Finding[]): string {
   const shared = findings.find((finding) =>
     finding.id === "sides_agree" && finding.class !== "holds"
   );
-  const clauses = sides.filter(isComparable).map(sideClause);
+  const clauses = sides.filter((side) => !isOpenReference(side)).map(sideClause);
   const isNamed = findings.some((finding) =>
     finding.class === "violated" || finding.class === "suspect"
   );
@@ -301,8 +305,14 @@ function verdictOf(sides: readonly RefereeSide[], findings: readonly Finding[]):
 }
 
 /** What lacks of a dump before anything can be scored; undefined where nothing does. */
-function whatLacks(sequences: readonly TokenSequence[]): Finding | undefined {
-  if (sequences.length === 0) return notChecked("the dump holds no sequence.", "Dump a step.");
+function whatLacks({ sequences, skipped = [] }: RefereeInput): Finding | undefined {
+  if (sequences.length === 0) {
+    const why = skipped.length === 0 ? "" : `; skipped: ${skipped.join(", ")}`;
+    return notChecked(
+      `the dump holds no whole sequence${why}.`,
+      "Look whether the dump was written to its end.",
+    );
+  }
   if (sequences.every(({ ids }) => ids.length < 2)) {
     return notChecked(
       "the dump holds texts, but no token ids.",
@@ -335,7 +345,7 @@ async function scoreAll(
  */
 export async function referee(input: RefereeInput): Promise<RefereeReport> {
   const { sequences, score, scoreReference, temperature = 1, padIds = [0], beginIds = [] } = input;
-  const lacking = whatLacks(sequences);
+  const lacking = whatLacks(input);
   if (lacking) {
     return { sides: [], verdict: verdictOf([], [lacking]), findings: [lacking], own_B: [] };
   }
@@ -350,7 +360,7 @@ export async function referee(input: RefereeInput): Promise<RefereeReport> {
       temperature,
       padIds,
       beginIds,
-      scoreReference: side === "reference" ? undefined : scoreReference,
+      scoreOther: scoreReference && (isReference ? score : scoreReference),
       comparedWith: isReference ? "reference" : "model",
     });
     if (given) sides.push(given);

@@ -4,6 +4,12 @@ import { countOf, say } from "../tokens/words.ts";
 import type { GapExplanation } from "./hypotheses.ts";
 import type { GapFigures } from "./gap_figures.ts";
 
+/** Nats in three digits; what is far below a rounding of bf16 as a power of ten. */
+export function sayNats(value: number): string {
+  const size = Math.abs(value);
+  return size > 0 && size < 1e-3 ? value.toExponential(1) : say(value);
+}
+
 /** What of a side is said. */
 interface SaidSide {
   readonly side: LogProbSide;
@@ -26,7 +32,7 @@ export function capitalized(text: string): string {
 
 /** A number with its sign, so that a bias is read as one. */
 function signed(value: number): string {
-  return value < 0 ? `−${say(-value)}` : `+${say(value)}`;
+  return value < 0 ? `−${sayNats(-value)}` : `+${sayNats(value)}`;
 }
 
 /** `off by −0.31 nats on average`, or to both sides. */
@@ -35,7 +41,7 @@ function offBy({ meanNats, signedMeanNats, signedErrorNats }: GapFigures): strin
     Math.abs(signedMeanNats) > 0.4 * meanNats;
   return isBias
     ? `off by ${signed(signedMeanNats)} nats on average`
-    : `off by ${say(meanNats)} nats per token, to both sides`;
+    : `off by ${sayNats(meanNats)} nats per token, to both sides`;
 }
 
 function places(offset: number): string {
@@ -48,26 +54,28 @@ export function sideClause({ side, figures, explainedBy }: SaidSide): string {
   if (explainedBy === null) {
     return figures.max === 0
       ? `${name} agrees exactly`
-      : `${name} agrees to ${say(figures.meanNats)} nats`;
+      : `${name} agrees to ${sayNats(figures.meanNats)} nats`;
   }
   const off = `${name} is ${offBy(figures)}`;
   switch (explainedBy.cause) {
     case "temperature":
-      return `${off}, which T ${say(explainedBy.temperature)} explains`;
+      return `${off}, which T ${sayNats(explainedBy.temperature)} explains`;
     case "shift":
       return `${off}, because its log-probs are ${places(explainedBy.offset)}`;
     case "padding":
       return `${off}, because it attends to its padding`;
     case "bf16_noise":
-      return `${name} agrees to ${say(figures.meanNats)} nats, as rounding to bf16 would`;
+      return `${name} agrees to ${sayNats(figures.meanNats)} nats, as rounding to bf16 would`;
     case "f16_noise":
-      return `${name} agrees to ${say(figures.meanNats)} nats, as rounding to f16 would`;
+      return `${name} agrees to ${sayNats(figures.meanNats)} nats, as rounding to f16 would`;
     case "context":
       return explainedBy.beforeId === null
         ? `${off}, because it lacks the first token of each sequence`
         : `${off}, because it has the token ${explainedBy.beforeId} before each sequence`;
-    case "reference_weights":
-      return `${off}, because its log-probs are those of the reference folder`;
+    case "other_folder":
+      return side === "reference"
+        ? `${off}, because its log-probs are the model's own`
+        : `${off}, because its log-probs are those of the reference folder`;
     case "cut_distribution":
       return `${off}, and nowhere lower than the model, as where unlikely tokens are cut`;
     case "other_weights_or_context":
@@ -93,7 +101,7 @@ export function causeWords(explanation: StatedCause | null): string {
   if (explanation === null) return "agrees";
   switch (explanation.cause) {
     case "temperature":
-      return `T ${say(explanation.temperature ?? NaN)}`;
+      return `T ${sayNats(explanation.temperature ?? NaN)}`;
     case "shift":
       return `shift by ${explanation.offset}`;
     case "padding":
@@ -106,8 +114,8 @@ export function causeWords(explanation: StatedCause | null): string {
       return explanation.beforeId === null
         ? "first token missing"
         : `token ${explanation.beforeId} before`;
-    case "reference_weights":
-      return "the reference's weights";
+    case "other_folder":
+      return "other folder";
     case "cut_distribution":
       return "top-p or top-k";
     case "other_weights_or_context":
@@ -119,9 +127,21 @@ export function causeWords(explanation: StatedCause | null): string {
   }
 }
 
+/** True of a reference that is not the model and whose own folder is not given: it moved, as it should, or it did not. */
+export function isOpenReference(
+  { side, comparedWith, explainedBy }: {
+    readonly side: LogProbSide;
+    readonly comparedWith: "model" | "reference";
+    readonly explainedBy: { readonly cause: string } | null;
+  },
+): boolean {
+  return side === "reference" && comparedWith === "model" && explainedBy !== null &&
+    !explainedBy.cause.endsWith("_noise");
+}
+
 /** What there is to do about an explanation. */
-function nextFor(explanation: GapExplanation | null): string {
-  switch (explanation?.cause) {
+function nextFor({ side, explainedBy }: SaidSide): string {
+  switch (explainedBy?.cause) {
     case "temperature":
       return "Divide the logits by the same temperature on every side, or ask for log-probs before it.";
     case "shift":
@@ -130,8 +150,10 @@ function nextFor(explanation: GapExplanation | null): string {
       return "Give the model an attention mask that leaves the padding out.";
     case "context":
       return "Compare the ids that side is given with those of the dump: a tokenizer adds the token that begins a text on one of them.";
-    case "reference_weights":
-      return "That side has the weights from before training, or leaves the adapter out: look at how it gets its weights.";
+    case "other_folder":
+      return side === "reference"
+        ? "Score the KL term with the frozen weights that training began with."
+        : "That side has the weights from before training, or leaves the adapter out: look at how it gets its weights.";
     case "cut_distribution":
       return "Ask the engine for log-probs before top-p, top-k and masks (in vLLM logprobs_mode raw_logprobs).";
     case "other_weights_or_context":
@@ -152,7 +174,9 @@ function whereItIs({ byPosition, byProbability, byTurn }: GapFigures): string {
     if (!most || !least || !(most.meanNats > 2 * least.meanNats)) return [];
     const label = parts === byProbability ? "probability " : "";
     return [
-      `${label}${most.part}: ${say(most.meanNats)} against ${say(least.meanNats)} (${least.part})`,
+      `${label}${most.part}: ${sayNats(most.meanNats)} against ${
+        sayNats(least.meanNats)
+      } (${least.part})`,
     ];
   });
   return said.length === 0 ? "" : ` It depends on the token: ${said.join("; ")}.`;
@@ -166,11 +190,11 @@ export function explained(side: SaidSide): {
 } {
   const { figures: { tokens, p50, p99, max }, explainedBy } = side;
   const left = explainedBy !== null && "leftNats" in explainedBy
-    ? ` That leaves ${say(explainedBy.leftNats)} nats per token.`
+    ? ` That leaves ${sayNats(explainedBy.leftNats)} nats per token.`
     : "";
   const sentence = `${capitalized(sideClause(side))} (${countOf(tokens, "token")}: median ${
-    say(p50)
-  }, 99 % below ${say(p99)}, largest ${say(max)}).${left}${whereItIs(side.figures)}`;
+    sayNats(p50)
+  }, 99 % below ${sayNats(p99)}, largest ${sayNats(max)}).${left}${whereItIs(side.figures)}`;
   const alternatives = explainedBy?.cause === "other_weights_or_context"
     ? [
       "weights that are quantised on that side",
@@ -187,5 +211,5 @@ export function explained(side: SaidSide): {
       "another context: template, truncation, packing",
     ]
     : undefined;
-  return { sentence, next: nextFor(explainedBy), ...(alternatives && { alternatives }) };
+  return { sentence, next: nextFor(side), ...(alternatives && { alternatives }) };
 }

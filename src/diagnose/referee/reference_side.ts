@@ -2,7 +2,7 @@
 import { mean } from "../../core/statistics.ts";
 import { klTerm } from "../../equations/policy_loss.ts";
 import type { Finding } from "../finding.ts";
-import { say } from "../tokens/words.ts";
+import { sayNats } from "./referee_words.ts";
 import type { GapExplanation } from "./hypotheses.ts";
 import type { GapFigures } from "./gap_figures.ts";
 import type { GapToken, ScoredSequence } from "./own_scores.ts";
@@ -55,14 +55,14 @@ export function referenceFindings<Side extends ReferenceSide>(
       id: "reference_off",
       class: "not-checkable",
       sentence: `Not checked: the reference. It differs from the model by ${
-        say(figures.meanNats)
+        sayNats(figures.meanNats)
       } nats, as it should after the first steps.`,
       next: "Give the folder of the reference as well.",
     }];
   }
   const { folders, dump, kl, dumpKl } = distances(side, own);
-  const words = `KL of policy and reference is ${say(kl)} nats by the two folders and ${
-    say(dumpKl)
+  const words = `KL of policy and reference is ${sayNats(kl)} nats by the two folders and ${
+    sayNats(dumpKl)
   } by the dump's reference (k3)`;
   const measures = { kl, dumpKl };
   const id = "reference_is_not_start";
@@ -79,7 +79,7 @@ export function referenceFindings<Side extends ReferenceSide>(
       id,
       class: "violated",
       sentence: `The dump's reference is the policy itself, within ${
-        say(dump)
+        sayNats(dump)
       } nats, and not the reference folder; ${words}.`,
       next: "Score the KL term with the frozen weights that training began with.",
       measures,

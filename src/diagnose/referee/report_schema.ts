@@ -28,7 +28,7 @@ const CAUSE = z.object({
     "bf16_noise",
     "f16_noise",
     "context",
-    "reference_weights",
+    "other_folder",
     "cut_distribution",
     "other_weights_or_context",
     "unexplained",

@@ -249,13 +249,13 @@ export const REAL_PLANTS: Readonly<Record<string, RealPlant>> = {
     sides: { sampler: start(0.2), old: noisy, reference: start(0.2) },
     reference: { size: 0.2 },
     named: ["sampler_off"],
-    causes: [["reference_weights"], BF16, AGREES],
+    causes: [["other_folder"], BF16, AGREES],
   },
   "reference is the policy": {
     sides: { old: exact, reference: noisy },
     reference: { size: 0.2 },
     named: ["reference_off", "reference_is_not_start"],
-    causes: [AGREES, OTHER],
+    causes: [AGREES, ["other_folder"]],
   },
   "reference is another checkpoint": {
     sides: { old: exact, reference: stale(0.3) },

@@ -73,7 +73,9 @@ Deno.test("referee() says what a dump lacks", async () => {
     assertEquals([finding!.class, rest, sides], ["not-checkable", [], []]);
     return `${finding!.sentence} ${finding!.next}`;
   };
-  assert((await lacks([])).includes("no sequence"));
+  assert((await lacks([])).includes("no whole sequence"));
+  const cut = await referee({ sequences: [], score, skipped: ["a half-written last line (1)"] });
+  assert(cut.verdict.includes("skipped: a half-written last line (1)"));
   const [one] = dump({ sampler: exact });
   assert(
     (await lacks([{ ...one!, ids: new Uint32Array(), logProbs: {} }])).includes("no token ids"),
