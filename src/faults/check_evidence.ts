@@ -32,16 +32,20 @@ function describeToken(
   { token, temperature }: { readonly token: number; readonly temperature: number },
 ) {
   const most = largest(logits_V);
-  const weight_V = Float64Array.from(logits_V, (logit) => Math.exp((logit - most) / temperature));
-  const total = weight_V.reduce((sum, weight) => sum + weight, 0);
+  const weight_V = new Float64Array(logits_V.length);
+  let total = 0;
+  for (let v = 0; v < weight_V.length; v++) {
+    weight_V[v] = Math.exp(((logits_V[v] ?? NaN) - most) / temperature);
+    total += weight_V[v] ?? NaN;
+  }
   let [entropy, square, below] = [0, 0, 0];
-  weight_V.forEach((weight, v) => {
-    const p = weight / total;
+  for (let v = 0; v < weight_V.length; v++) {
+    const p = (weight_V[v] ?? NaN) / total;
     const surprise = p > 0 ? -Math.log(p) : 0;
     entropy += p * surprise;
     square += p * surprise ** 2;
     if (v < token) below += p;
-  });
+  }
   const variance = Math.max(0, square - entropy ** 2);
   return { entropy, variance, below, upTo: below + at(weight_V, token) / total };
 }

@@ -39,7 +39,7 @@ export async function probeSlope(request: ProbeRequest): Promise<LossSlope | und
       const scale = distance / promised;
       const moved_W = weights_W.map((weight, w) => weight + scale * at(gradient_W, w));
       writeParameters(commands, parameters, moved_W);
-      return (await trainer.lossAndGradient(batch, { prepared })).loss;
+      return await trainer.loss(batch, prepared);
     };
     const difference = async (distance: number) =>
       (await lossAt(distance) - await lossAt(-distance)) / (2 * distance);

@@ -14,14 +14,16 @@ import type { TrainingSetup } from "../rl/setup.ts";
 import { onePass } from "../rl/stages.ts";
 import { collate, type TrainBatch } from "../rl/train_batch.ts";
 import { ALGORITHMS } from "../rl/algorithms.ts";
+import { at } from "../core/element.ts";
 import { mean } from "../core/statistics.ts";
+import { maxPolicyTokens } from "../rollout/episode_source.ts";
 import { Trainer } from "../rl/trainer.ts";
 import type { PreparedUpdate } from "../rl/update.ts";
 import type {
-  CheckableTrainer,
   CheckedEpisode,
   CheckedUpdate,
   CheckResult,
+  KnownTrainer,
   LossInputs,
 } from "../diagnose/invariant.ts";
 import { checkInvariants } from "../diagnose/invariants.ts";
@@ -35,6 +37,7 @@ import {
 import { probeSlope } from "./slope_probe.ts";
 import {
   type Lend,
+  probeBatch,
   probeLoss,
   probeOptimizer,
   type ProbeRequest,
@@ -100,16 +103,48 @@ async function withBorrowed<T>(
   }
 }
 
-async function lossInputs(trainer: Trainer, batch: TrainBatch): Promise<LossInputs> {
+/** What padding could change. */
+async function paddedInputs(
+  trainer: Trainer,
+  batch: TrainBatch,
+): Promise<Omit<LossInputs, "logp_BC"> & { readonly gradient_W: Float32Array }> {
   const prepared = await trainer.prepare(batch);
   const { loss, gradient_W } = await trainer.lossAndGradient(batch, { prepared });
+  return { ...prepared, gradient_W, columnCount: batch.packed.columnCount, loss };
+}
+
+async function lossInputs(trainer: Trainer, batch: TrainBatch) {
   return {
-    ...prepared,
-    gradient_W,
-    columnCount: batch.packed.columnCount,
+    ...await paddedInputs(trainer, batch),
     logp_BC: await trainer.recompute(batch),
-    loss,
+    distribution: await tokenDistribution(trainer, batch, 0),
   };
+}
+
+/** Whether the trainer's parts of a whole batch are one, with the weights of one pass: it then has the same gradient. */
+function isOnePass(
+  { config, stages, source }: TrainingSetup,
+  { batch, prepared: { mask_BC } }: {
+    readonly batch: TrainBatch;
+    readonly prepared: PreparedUpdate;
+  },
+): boolean {
+  const { packed: { columnCount, episodeCount } } = batch;
+  const episodes = Array.from({ length: episodeCount }, (_, b) => b);
+  const context = { config, mask_BC, columnCount, maxPolicyTokens: maxPolicyTokens(source.spec) };
+  const parts = stages.accumulate(episodes, context).map((part) => ({
+    episodes: [...part.episodes],
+    // As the loss reads them.
+    weight_BC: Float32Array.from(part.weight_BC),
+    meanWeight_BC: Float32Array.from(part.meanWeight_BC),
+  }));
+  const [whole] = onePass(episodes, context);
+  const [part] = parts;
+  const isSame = (a: ArrayLike<number>, b: ArrayLike<number>) =>
+    a.length === b.length && Array.from(a).every((value, i) => value === Math.fround(at(b, i)));
+  return whole !== undefined && part !== undefined && parts.length === 1 &&
+    isSame(part.episodes, whole.episodes) && isSame(part.weight_BC, whole.weight_BC) &&
+    isSame(part.meanWeight_BC, whole.meanWeight_BC);
 }
 
 /** Episodes of the next step that show well enough which problems and random numbers it draws. */
@@ -169,6 +204,12 @@ function withoutSignal(setup: TrainingSetup): TrainingSetup {
   };
 }
 
+/** What some work gives, done at the first call. */
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | undefined;
+  return () => result ??= work();
+}
+
 function checkable(
   trainer: Trainer,
   options: {
@@ -178,7 +219,7 @@ function checkable(
     readonly prepared: PreparedUpdate;
     readonly logpTolerance: number;
   },
-): CheckableTrainer {
+): KnownTrainer {
   const { batch, episodes, prepared } = options;
   const { setup, learner } = trainer;
   const { commands, config, stages } = setup;
@@ -192,26 +233,32 @@ function checkable(
       ...(reference_W && { reference_W }),
     }, work);
   const probe: ProbeRequest = { lend, learner, config, weights_W, batch };
+  // Without other terms, all of them together are the surrogate.
+  const isSurrogateAlone = config.klCoef === 0 && config.entropyCoef === 0;
+  const unpadded = once(() => lossInputs(trainer, collate(trajectories, { groupId_B, vocabSize })));
+  const surrogate = once(() => probeLoss(probe, "surrogate"));
   const rule = advantageRule(config, { before: baseline, after: prepared.baseline });
   return {
     episodes,
     groupId_B: ALGORITHMS[config.algorithm].grouped ? groupId_B : undefined,
     stepsPerUpdate: config.epochs * config.minibatches,
     logpTolerance: options.logpTolerance,
-    lossInputs: async (padColumns) => ({
-      ...await lossInputs(trainer, collate(trajectories, { groupId_B, vocabSize, padColumns })),
-      ...(padColumns === 0 && { distribution: await tokenDistribution(trainer, batch, 0) }),
-    }),
+    lossInputs: (padColumns) =>
+      padColumns === 0
+        ? unpadded()
+        : paddedInputs(trainer, collate(trajectories, { groupId_B, vocabSize, padColumns })),
     advantages: (groups_B) =>
       stages.advantages({ ...batch, groupId_B: groups_B }, { config, baseline }).advantage_B,
-    gradient: async (kind) => {
-      const accumulate = kind === "one-pass" ? { accumulate: onePass } : {};
-      return (await trainer.lossAndGradient(batch, { prepared, ...accumulate })).gradient_W;
-    },
+    // The gradient of the loss is the accumulated one.
+    gradient: async (kind) =>
+      kind === "accumulated" || isOnePass(setup, options)
+        ? (await unpadded()).gradient_W
+        : (await trainer.lossAndGradient(batch, { prepared, accumulate: onePass })).gradient_W,
     update: () => withBorrowed(setup, { request }, (scratch) => update(scratch, batch)),
     updateWithoutSignal: () =>
       withBorrowed(withoutSignal(setup), { request }, async (scratch) => {
-        await scratch.update(batch);
+        // A weight that must not move shows in few episodes as in many.
+        await scratch.update(probeBatch(probe));
         const moved_W = await readParameters(commands, learner.parameters);
         return moved_W.reduce(
           (most, value, w) => Math.max(most, Math.abs(value - (weights_W[w] ?? NaN))),
@@ -222,8 +269,11 @@ function checkable(
     epochs: config.epochs,
     draw: batchDraw(config, { batch, source: setup.source }),
     nextEpisodes: () => nextEpisodes(setup, request),
-    termProbe: async () => ({ ...await probeTerms(probe), slope: await probeSlope(probe) }),
-    lossProbe: () => probeLoss(probe, "surrogate"),
+    termProbe: async () => ({
+      ...await probeTerms(probe, isSurrogateAlone ? { shares: await surrogate() } : {}),
+      slope: await probeSlope(probe),
+    }),
+    lossProbe: surrogate,
     optimizerProbe: () => probeOptimizer(probe),
   };
 }

@@ -253,10 +253,17 @@ async function probeMove(
   });
 }
 
-/** Evaluates all terms of the loss together, and makes an update by each of those that are configured. */
-export async function probeTerms(request: ProbeRequest): Promise<TermProbe> {
+/**
+ * Evaluates all terms of the loss together, and makes an update by each of those that are configured.
+ *
+ * @param known.shares All terms together, where they are known.
+ */
+export async function probeTerms(
+  request: ProbeRequest,
+  known: { readonly shares?: LossProbe } = {},
+): Promise<TermProbe> {
   const { klCoef, entropyCoef } = request.config;
-  const shares = await probeLoss(request, "all");
+  const shares = known.shares ?? await probeLoss(request, "all");
   const moves: TermMove[] = [];
   if (klCoef !== 0) moves.push(await probeMove(request, "kl"));
   if (entropyCoef !== 0) moves.push(await probeMove(request, "entropy"));

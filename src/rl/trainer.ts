@@ -54,6 +54,8 @@ export interface TrainerStart {
   readonly earlierWeights?: readonly Float32Array<ArrayBuffer>[];
   /** The learner of another trainer of these weights and this batch, to borrow (default one of its own). */
   readonly learner?: Learner;
+  /** True makes the learner, and its kernels, when it is first asked for (default false: at once). */
+  readonly isLearnerLate?: boolean;
 }
 
 /** One step: what was sampled and what the update did with it. */
@@ -70,8 +72,8 @@ export interface StepReport {
 export class Trainer<Info extends EpisodeInfo = EpisodeInfo> {
   /** What was decided before. */
   readonly setup: TrainingSetup<Info>;
-  /** The model in training. */
-  readonly learner: Learner;
+  readonly #makeLearner: () => Learner;
+  #learner: Learner | undefined;
   readonly #decoder: Decoder;
   readonly #isLearnerBorrowed: boolean;
   #sampler: { readonly parameters: Parameters; readonly decoder: Decoder } | undefined;
@@ -93,18 +95,25 @@ export class Trainer<Info extends EpisodeInfo = EpisodeInfo> {
     const passes = config.epochs * config.minibatches * Math.max(config.microbatches, 4);
     this.setup = setup;
     this.#isLearnerBorrowed = start.learner !== undefined;
-    this.learner = start.learner ?? new Learner(commands, parameters, {
-      capacity: Math.min(
-        episodesPerStep(config) * maxEpisodeTokens,
-        maxBatchRows(commands, parameters.config),
-      ),
-      maxPositions: maxEpisodeTokens,
-      queueLength: Math.min(passes, MAX_QUEUE),
-    });
+    this.#makeLearner = () =>
+      new Learner(commands, parameters, {
+        capacity: Math.min(
+          episodesPerStep(config) * maxEpisodeTokens,
+          maxBatchRows(commands, parameters.config),
+        ),
+        maxPositions: maxEpisodeTokens,
+        queueLength: Math.min(passes, MAX_QUEUE),
+      });
+    this.#learner = start.learner ?? (start.isLearnerLate ? undefined : this.#makeLearner());
     this.#decoder = new Decoder(commands, parameters, { maxPositions: maxEpisodeTokens });
     this.#reference_W = start.reference_W;
     this.#state = start.state ?? { step: 0, adamStep: 0, baseline: 0 };
     this.#history = new WeightHistory(start.earlierWeights);
+  }
+
+  /** The model in training. @throws {UserError} As the constructor, where the learner is made late. */
+  get learner(): Learner {
+    return this.#learner ??= this.#makeLearner();
   }
 
   /** What and how to train. */
@@ -247,6 +256,7 @@ export class Trainer<Info extends EpisodeInfo = EpisodeInfo> {
     options: {
       readonly prepared: PreparedUpdate;
       readonly isSkipped: boolean;
+      readonly withGradient?: boolean;
       readonly setup?: TrainingSetup;
     },
   ): Promise<UpdateRun> {
@@ -303,12 +313,20 @@ export class Trainer<Info extends EpisodeInfo = EpisodeInfo> {
     const { prepared, accumulate = this.stages.accumulate } = options;
     const setup = { ...this.setup, stages: { ...this.stages, accumulate } };
     const run = await this.#openUpdate(batch, { prepared, isSkipped: true, setup });
+    const loss = await this.#wholeLoss(run, batch, prepared);
+    return { loss, gradient_W: await this.learner.readGradient() };
+  }
+
+  /** Loss of a whole batch as one minibatch, for a third of the work of {@linkcode lossAndGradient}. */
+  async loss(batch: TrainBatch, prepared: PreparedUpdate): Promise<number> {
+    const options = { prepared, isSkipped: true, withGradient: false };
+    return await this.#wholeLoss(await this.#openUpdate(batch, options), batch, prepared);
+  }
+
+  async #wholeLoss(run: UpdateRun, batch: TrainBatch, prepared: PreparedUpdate): Promise<number> {
     await run.minibatch(batch.trajectories.map((_, b) => b), prepared.oldLogp_BC);
     const { minibatches: [minibatch] } = await run.finish();
-    return {
-      loss: minibatch?.statistics.loss ?? NaN,
-      gradient_W: await this.learner.readGradient(),
-    };
+    return minibatch?.statistics.loss ?? NaN;
   }
 
   /** One step: sample, judge, prepare, update, record. @throws {DeviceLostError} When the device is gone. */
@@ -347,6 +365,8 @@ export class Trainer<Info extends EpisodeInfo = EpisodeInfo> {
       readonly mostTasks?: number;
       /** Tells evaluations apart (default the trainer's step). */
       readonly step?: number;
+      /** Work of the host while the device plays. */
+      readonly whileRunning?: () => void;
     },
   ): Promise<Trajectory<Info>[]> {
     const { split, episodesPerTask, mostTasks = Infinity, step = this.#state.step } = options;
@@ -361,13 +381,14 @@ export class Trainer<Info extends EpisodeInfo = EpisodeInfo> {
       ),
       temperature: this.config.temperature,
       random: { seed: this.config.seed, stream: STREAM.evaluate, step },
+      whileRunning: options.whileRunning,
     });
     return endedEpisodes(trajectories);
   }
 
   /** Frees everything but the weights that are trained. */
   destroy(): void {
-    if (!this.#isLearnerBorrowed) this.learner.destroy();
+    if (!this.#isLearnerBorrowed) this.#learner?.destroy();
     this.#decoder.destroy();
     this.#sampler?.decoder.destroy();
     if (this.#sampler) destroyParameters(this.#sampler.parameters);

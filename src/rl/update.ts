@@ -1,3 +1,6 @@
+/** What stands where a step would be, when the loss alone is asked for. */
+const NO_STEP: KeptStep = { gradNorm: NaN, clipFactor: 0 };
+
 /** One update in the making: records minibatch after minibatch, collects when the queue is full, reports at the end. */
 import { at } from "../core/element.ts";
 import type { Plan } from "../gpu/commands.ts";
@@ -36,6 +39,8 @@ export interface UpdateOptions {
   readonly reference: Plan<ForwardSize> | undefined;
   /** Optimizer steps done before. */
   readonly adamStep: number;
+  /** False computes the loss alone, a third of the work: no gradient and no step (default true). */
+  readonly withGradient?: boolean;
 }
 
 /** One update in the making: records minibatch after minibatch, collects when the queue is full, reports at the end. */
@@ -70,7 +75,7 @@ export class UpdateRun {
   /** Records one minibatch: its microbatches' gradients, then clip and Adam. */
   async minibatch(episodes: readonly number[], oldLogp_BC: Float32Array): Promise<void> {
     const { config, stages, source } = this.#setup;
-    const { learner, batch, prepared: { mask_BC }, isSkipped } = this.#options;
+    const { learner, batch, prepared: { mask_BC }, isSkipped, withGradient = true } = this.#options;
     const { columnCount } = batch.packed;
     const parts = stages.accumulate(episodes, {
       config,
@@ -83,10 +88,14 @@ export class UpdateRun {
       if (learner.room === 0) await this.collect();
       gradient = this.#recordPart(part, { oldLogp_BC, onto: gradient });
     }
+    this.#minibatches++;
+    if (!withGradient) {
+      this.#steps.push(NO_STEP);
+      return;
+    }
     if (!gradient) throw new RangeError("Cannot update: a minibatch has no part with an episode");
     const { maxGradNorm } = config;
     (isSkipped ? gradient.norm(maxGradNorm) : gradient.step(maxGradNorm, this.#adam())).keep();
-    this.#minibatches++;
   }
 
   /** A part, cut between episodes where the learner cannot hold it: every weight stays the whole minibatch's. */
@@ -105,9 +114,10 @@ export class UpdateRun {
   #recordPart(
     part: Part,
     options: { readonly oldLogp_BC: Float32Array; readonly onto: Gradient | undefined },
-  ): Gradient {
+  ): Gradient | undefined {
     const { config, stages } = this.#setup;
-    const { learner, batch, prepared: { advantage_B }, reference } = this.#options;
+    const { learner, batch, prepared: { advantage_B }, reference, withGradient = true } =
+      this.#options;
     const { vocabSize } = learner.parameters.config;
     const packed = selectEpisodes(batch, { episodes: part.episodes, vocabSize });
     const { oldLogp_BC, onto } = options;
@@ -118,7 +128,7 @@ export class UpdateRun {
     const scored = loaded.forward(temperature);
     scored.keepRows();
     this.#parts.push({ packed, objective_N4, minibatch: this.#minibatches });
-    return scored.backward({ loss: stages.lossTerms(config), onto });
+    return withGradient ? scored.backward({ loss: stages.lossTerms(config), onto }) : undefined;
   }
 
   /** Collects what is left and computes the statistics. */

@@ -26,6 +26,8 @@ export interface RolloutRequest {
   readonly random: RandomKey;
   /** Divides the logits (default 1); above 0. */
   readonly temperature?: number;
+  /** Work of the host's own, done once while a device that plays whole episodes is busy with them. It must not submit or read. */
+  readonly whileRunning?: (() => void) | undefined;
 }
 
 /** A rollout in the compiled gym. */
@@ -109,12 +111,20 @@ function stepBound(decoder: Decoder, episodeCount: number): number {
   return (Math.ceil(episodeCount / decoder.slotCount) + 1) * decoder.maxPositions;
 }
 
-async function playToEnd(decoder: Decoder, request: DecodeRequest): Promise<ArrayBuffer> {
+async function playToEnd(
+  decoder: Decoder,
+  request: DecodeRequest,
+  whileRunning: RolloutRequest["whileRunning"],
+): Promise<ArrayBuffer> {
   const { commands, maxPositions, slotCount } = decoder;
   const episodeCount = request.episodes_B2.length / 2;
   const records = { tensor: decoder.records, sizeBytes: episodeCount * (maxPositions + 1) * 8 };
   if (decoder.kind === "fused") {
     decoder.play(request, stepBound(decoder, episodeCount));
+    if (whileRunning) {
+      commands.submit();
+      whileRunning();
+    }
     const [bytes] = await commands.read([records]);
     return bytes ?? new ArrayBuffer(0);
   }
@@ -164,6 +174,7 @@ export async function rolloutResident(
         ...request,
         tasks_B: tasks_B.slice(begin, end),
         randomIds_B: randomIds_B.slice(begin, end),
+        whileRunning: begin === 0 ? request.whileRunning : undefined,
       }),
     );
   }
@@ -187,7 +198,7 @@ async function playPart(
     maxCallTokens: spec.maxCallTokens,
   };
   decoder.begin(decode);
-  const bytes = await playToEnd(decoder, decode);
+  const bytes = await playToEnd(decoder, decode, request.whileRunning);
   const rowWords = 2 * (decoder.maxPositions + 1);
   return tasks_B.map((task, b) => {
     const record = readRecord(new Uint32Array(bytes, b * rowWords * 4, rowWords));

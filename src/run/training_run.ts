@@ -165,6 +165,7 @@ async function beginTrainer(setup: TrainingSetup, options: TrainingOptions): Pro
   const trainer = new Trainer(setup, {
     parameters: createParameters(setup.commands, model, weights_W),
     reference_W: weights_W,
+    isLearnerLate: true,
   });
   if (!ALGORITHMS[setup.config.algorithm].grouped) {
     const episodes = await trainer.evaluate({
@@ -172,6 +173,8 @@ async function beginTrainer(setup: TrainingSetup, options: TrainingOptions): Pro
       episodesPerTask: BASELINE_EPISODES_PER_TASK,
       mostTasks: BASELINE_TASKS,
       step: BASELINE_DRAW,
+      // Kernels of the learner are made meanwhile.
+      whileRunning: () => void trainer.learner,
     });
     trainer.setBaseline(mean(episodes.map(({ reward }) => reward)));
   }
