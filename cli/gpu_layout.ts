@@ -44,12 +44,15 @@ export function openLayout(
 export function describeLayout(tuning: Tuning): string {
   const { operandMemory, blockRows, blockColumns, productLanes, rowLanes } = tuning;
   const { weightOutputs, weightColumns, weightLanes } = tuning;
-  const { decoderRows, decoderColumns, decoderLanes, groupSlots, slotCount } = tuning;
+  const { decoderRows, decoderColumns, decoderLanes, transposedWeights } = tuning;
+  const { groupSlots, slotCount } = tuning;
   return `operands in ${operandMemory} memory; ` +
     `products ${blockRows} × ${blockColumns} in ${productLanes} lanes, ` +
     `weight gradients ${weightOutputs} × ${weightColumns} in ${weightLanes}, rows in ${rowLanes}; ` +
     `${slotCount} episodes at a time, ${groupSlots} a workgroup, ` +
-    `${decoderRows} × ${decoderColumns} in ${decoderLanes} lanes`;
+    `${decoderRows} × ${decoderColumns} in ${decoderLanes} lanes${
+      transposedWeights ? ", weights transposed" : ""
+    }`;
 }
 
 /** Parts of a layout as tables and progress name them. */
@@ -69,6 +72,7 @@ export const PART_NAMES: Readonly<Record<keyof Tuning, string>> = {
   decoderLanes: "lanes of the decoder",
   decoderRows: "slots of a decoder block",
   decoderColumns: "columns of a decoder block",
+  transposedWeights: "transposed weights",
   groupSlots: "slots of a workgroup",
   slotCount: "episodes at a time",
 };

@@ -32,6 +32,8 @@ override VOCAB: u32 = 60;
 override SCRATCH4: u32 = 64;
 override MEMORY4: u32 = 768;
 const SLOTS = 8u;
+// 1: w holds each matrix [M, K] as [K, M], queries and keys interleaved (transpose_weights.wgsl).
+const TRANSPOSED = 0u;
 
 // Regions, each slot-major: hidden states x, normalized rows (or attention output), scratch.
 var<workgroup> memory: array<vec4f, MEMORY4>;
@@ -55,6 +57,7 @@ fn normed_at(r: u32) -> u32 { return (SLOTS + r) * WIDTH4; }
 fn scratch_at(r: u32) -> u32 { return 2u * SLOTS * WIDTH4 + r * SCRATCH4; }
 
 fn load_x(at: vec2u) -> vec4f { return memory[at.x]; }
+fn load_dy(at: vec2u) -> vec4f { return memory[at.x]; }
 fn load_w(at: vec2u) -> vec4f { return textureLoad(w, at); }
 fn load_parameter(i: u32) -> vec4f { return textureLoad(w, operand_flat(i)); }
 fn layernorm_input(c: u32) -> vec4f { return memory[input_at + c]; }
@@ -125,12 +128,16 @@ fn multiply_block(unit: u32, columns: u32, offset4: u32, width4: u32, rows: vec2
   for (var i = 0u; i < BLOCK_ROWS; i++) { // unrolled
     row_at[i] = vec2u(rows.x + order[unit_place + i] * rows.y, 0u);
   }
+  clear_block();
+  if (TRANSPOSED == 1u) {
+    accumulate_outputs(4u * width4, unit_column / 4u, offset4, columns / 4u);
+    return;
+  }
   for (var i = 0u; i < BLOCK_COLUMNS; i++) { // unrolled
     let c = min(unit_column + i, columns - 1u);
     let row = select(c, (c / k) * k + natural_index(c % k, k), is_rotated && c < 8u * WIDTH4);
     column_at[i] = offset4 + row * width4;
   }
-  clear_block();
   accumulate_rows(width4);
 }
 

@@ -33,6 +33,8 @@ export interface Tuning {
   readonly decoderRows: number;
   /** Columns of it. */
   readonly decoderColumns: number;
+  /** Whether the fused decoder reads a transposed copy of the weights, in which neighbouring lanes load neighbours. */
+  readonly transposedWeights: boolean;
   /** Slots that a workgroup of the fused decoder plays. */
   readonly groupSlots: number;
   /** Episodes that a decoder plays at a time, rounded up to a multiple of `groupSlots`. */
@@ -63,6 +65,7 @@ export const TUNING_VALUES: {
   decoderLanes: LANES,
   decoderRows: [1, 2, 4],
   decoderColumns: [4, 8, 16],
+  transposedWeights: [false, true],
   groupSlots: [1, 2, 4, 8],
   slotCount: [16, 32, 64, 128, 256, 512, 1024, 2048, 4096],
 };
@@ -86,6 +89,7 @@ export function defaultTuning(isSoftware: boolean): Tuning {
       decoderLanes: 8,
       decoderRows: 4,
       decoderColumns: 16,
+      transposedWeights: false,
       groupSlots: 8,
       slotCount: 16,
     }
@@ -105,6 +109,7 @@ export function defaultTuning(isSoftware: boolean): Tuning {
       decoderLanes: 64,
       decoderRows: 2,
       decoderColumns: 4,
+      transposedWeights: true,
       groupSlots: 4,
       slotCount: 1024,
     };

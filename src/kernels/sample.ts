@@ -4,6 +4,7 @@ import gelu from "#shaders/gelu.wgsl" with { type: "text" };
 import layernorm from "#shaders/layernorm.wgsl" with { type: "text" };
 import onlineSoftmax from "#shaders/online_softmax.wgsl" with { type: "text" };
 import productBlock from "#shaders/product_block.wgsl" with { type: "text" };
+import productOutputs from "#shaders/product_outputs.wgsl" with { type: "text" };
 import productRows from "#shaders/product_rows.wgsl" with { type: "text" };
 import random from "#shaders/random.wgsl" with { type: "text" };
 import rolloutAdvance from "#shaders/rollout_advance.wgsl" with { type: "text" };
@@ -41,6 +42,7 @@ export const ROLLOUT_DECODE: KernelSpec = {
   shared: [
     productBlock,
     productRows,
+    productOutputs,
     layernorm,
     sumOfParts,
     gelu,

@@ -25,6 +25,7 @@ import {
 } from "../kernels/sample.ts";
 import type { ModelConfig } from "../model/config.ts";
 import type { Parameters } from "../model/parameters.ts";
+import { canTranspose, TransposedWeights } from "../model/transposed_weights.ts";
 import { addDecodeLayers } from "../model/tiny_agent_decode.ts";
 import { createWorkspace, destroyWorkspace, type Workspace } from "../model/workspace.ts";
 import { type DecodeRequest, slotParams } from "./decode_request.ts";
@@ -93,6 +94,7 @@ export class Decoder {
   #plans:
     | { readonly start: Plan<TokenSize> | undefined; readonly token: Plan<TokenSize> }
     | undefined;
+  #transposed: TransposedWeights | undefined;
   #layers: { readonly workspace: Workspace; readonly logits: Tensor } | undefined;
 
   /**
@@ -182,6 +184,7 @@ export class Decoder {
     commands.write(inputs.gym, request.tables.words);
     commands.write(inputs.episodes, request.episodes_B2);
     [slots, queue, inputs.records].forEach((tensor) => commands.clear(tensor));
+    this.#transposed?.refresh();
   }
 
   /** Records `tokens` tokens of every live slot; rounded up to whole dispatches. */
@@ -249,6 +252,10 @@ export class Decoder {
     return { slots, queue, ...inputs };
   }
 
+  get #isTransposed(): boolean {
+    return this.commands.gpu.tuning.transposedWeights && canTranspose(this.parameters.config);
+  }
+
   /** What the fused kernel is compiled with. */
   #overrides(): Readonly<Record<string, number>> {
     const { config } = this.parameters;
@@ -267,11 +274,16 @@ export class Decoder {
       VOCAB: vocabSize,
       SCRATCH4: scratchVec4(config),
       MEMORY4: memoryVec4(config, groupSlots),
+      TRANSPOSED: Number(this.#isTransposed),
     };
   }
 
   #fusedPlan() {
-    const { commands, parameters: { config: { width, headCount }, layout, operand: w } } = this;
+    const { commands, parameters: { config: { width, headCount }, layout } } = this;
+    if (this.#isTransposed) {
+      this.#transposed ??= new TransposedWeights(commands, this.parameters);
+    }
+    const w = this.#transposed?.operand ?? this.parameters.operand;
     const [cache] = this.#buffers.caches;
     if (!cache) throw new RangeError("Cannot plan: the decoder has no cache");
     const token = commands.plan<TokenSize>();
@@ -377,6 +389,7 @@ export class Decoder {
   destroy(): void {
     const { slots, queue, angles_TK, caches } = this.#buffers;
     [slots, queue, angles_TK, ...caches, ...Object.values(this.#inputs ?? {})].forEach(destroy);
+    this.#transposed?.destroy();
     if (this.#layers) {
       destroyWorkspace(this.#layers.workspace);
       destroy(this.#layers.logits);

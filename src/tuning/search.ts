@@ -31,6 +31,7 @@ const STEPS: readonly SearchStep[] = [
   { name: "rowLanes", part: "update" },
   { name: "flatLanes", part: "update" },
   { name: "groupSlots", part: "rollout" },
+  { name: "transposedWeights", part: "rollout" },
   { name: "decoderLanes", part: "rollout" },
   { name: "decoderColumns", part: "rollout" },
   { name: "decoderRows", part: "rollout" },

@@ -28,6 +28,7 @@ const tuningSchema = z.object({
   decoderLanes: z.int(),
   decoderRows: z.int(),
   decoderColumns: z.int(),
+  transposedWeights: z.boolean(),
   groupSlots: z.int(),
   slotCount: z.int(),
 }) satisfies z.ZodType<Tuning>;

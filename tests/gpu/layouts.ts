@@ -26,6 +26,7 @@ export const SMALLEST_BLOCKS: Tuning = {
   decoderLanes: 32,
   decoderRows: 1,
   decoderColumns: 4,
+  transposedWeights: true,
   groupSlots: 1,
   slotCount: 16,
 };
