@@ -48,24 +48,29 @@ function sequenceTable(one: Worst, { isOpen, ofModel }: {
   const table = dataTable({
     title,
     hasCaption: false,
+    // What is looked for stands first, where also a phone shows it.
     columns: [
       ...columnsOf("number", "token"),
-      ...columnsOf("number", "id"),
-      ...(hasTexts ? columnsOf("text", "text") : []),
-      ...columnsOf("number", "model"),
+      ...columnsOf("text", hasTexts ? "text" : "id"),
       ...columnsOf(
         "number",
-        ...known.map(sideName),
         ...compared.map((side) => `${sideName(side)} − model`),
+        "model",
+        ...known.map(sideName),
+        ...(hasTexts ? ["id"] : []),
       ),
     ],
     rows: tokens.map((token, n) => [
       formatCount(first + n),
-      formatCount(token.id),
-      ...(hasTexts ? [token.text === undefined ? "–" : JSON.stringify(shownWord(token.text))] : []),
+      !hasTexts
+        ? String(token.id)
+        : token.text === undefined
+        ? "–"
+        : JSON.stringify(shownWord(token.text)),
+      ...compared.map((side) => gapCell(gapOf(token, side), most)),
       formatNumber(token.model),
       ...known.map((side) => formatNumber(token.sides[side])),
-      ...compared.map((side) => gapCell(gapOf(token, side), most)),
+      ...(hasTexts ? [String(token.id)] : []),
     ]),
   });
   return isOpen

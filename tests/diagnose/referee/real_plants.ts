@@ -83,6 +83,29 @@ export const REAL_PLANTS: Readonly<Record<string, RealPlant>> = {
     named: [],
     causes: [BF16, BF16],
   },
+  "healthy, two engines in bf16, unlikely tokens": {
+    sides: { sampler: inBf16, old: alsoInBf16 },
+    sampling: { isUniform: true },
+    named: [],
+    causes: [[...BF16, "unexplained"], [...BF16, "unexplained"]],
+  },
+  "old policy stale, sampler in bf16, unlikely tokens": {
+    sides: { sampler: inBf16, old: stale(0.15) },
+    sampling: { isUniform: true },
+    named: ["old_off"],
+    causes: [[...BF16, "unexplained"], OTHER],
+  },
+  "sampler's weights stale by as little as rounding": {
+    sides: { sampler: stale(0.004), old: inBf16 },
+    named: [],
+    causes: [[...BF16, "unexplained"], BF16],
+  },
+  "sampler at T 0.97, old policy in bf16": {
+    sides: { sampler: processed({ temperature: 0.97 }), old: inBf16 },
+    sampling: { temperature: 0.97 },
+    named: ["sampler_off"],
+    causes: [["temperature"], BF16],
+  },
   "healthy, bf16-sized noise": {
     sides: { sampler: noisy, trainer: noisy },
     form: "prime_rl",

@@ -48,6 +48,8 @@ export interface Sampling {
   readonly temperature?: number;
   readonly topP?: number;
   readonly topK?: number;
+  /** Tokens that the model did not draw, most of them unlikely. */
+  readonly isUniform?: true;
 }
 
 /** Logits divided by the temperature, and those of unlikely tokens out of reach. */
@@ -78,7 +80,7 @@ export function drawDump(
     let logits = new Float64Array();
     for (let i = 0; i < length; i++) {
       ids.push(
-        i < prompt
+        i < prompt || sampling.isUniform
           ? 1 + Math.floor(noise.uniform() * (model.config.vocab_size - 1))
           : draw(cut(logits, sampling), noise),
       );
