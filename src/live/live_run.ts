@@ -12,7 +12,7 @@ import {
   type CatalogueName,
   type CatalogueRun,
 } from "../faults/catalogue.ts";
-import { faultyStages } from "../faults/faults.ts";
+import { faultConfig, type FaultName, faultyStages } from "../faults/faults.ts";
 import { factsOf } from "../faults/run_facts.ts";
 import { triageMetrics } from "../faults/run_metrics.ts";
 import { runChecks } from "../faults/trainer_checks.ts";
@@ -52,9 +52,14 @@ export interface LiveRunOptions {
 
 type AnswerOf<Kind extends Answer["kind"]> = Extract<Answer, { readonly kind: Kind }>;
 
+/** Whether a fault has a run in the catalogue. One that was just added may have none. */
+function hasRun(fault: FaultName): fault is FaultName & CatalogueName {
+  return Object.hasOwn(CATALOGUE, fault);
+}
+
 /** The run of the catalogue: the fault's own, or the one that it is compared with there. */
 function catalogueName(name: RunName, { fault }: LiveSettings): CatalogueName {
-  if (fault === undefined) return "healthy";
+  if (fault === undefined || !hasRun(fault)) return "healthy";
   const { control }: CatalogueRun = CATALOGUE[fault];
   return name === "broken" ? fault : (control ?? "healthy") as CatalogueName;
 }
@@ -70,10 +75,11 @@ export function liveConfig(
   settings: LiveSettings,
   config: Partial<TrainConfig> = {},
 ): TrainConfig {
-  const { seed, steps } = settings;
+  const { fault, seed, steps } = settings;
+  const isOwn = name === "broken" && fault !== undefined && !hasRun(fault);
   return resolveConfig({
     stored: catalogueConfig(catalogueName(name, settings), seed),
-    flags: { ...config, steps },
+    flags: { ...(isOwn && faultConfig(fault)), ...config, steps },
   });
 }
 
