@@ -1,6 +1,6 @@
 /** A copy of the sources in a temporary folder, into which recipes of docs/extending.md are worked. */
 import { assert } from "@std/assert";
-import { cpSync, mkdirSync } from "node:fs";
+import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Insertion, Recipe } from "../../docs/examples/extending/recipes.ts";
@@ -38,12 +38,45 @@ export function movedExample(text: string, path: string): string {
   });
 }
 
+/**
+ * Lends a folder for the copy, which is empty, to one test at a time. Its path is the same every time, so that Deno remembers
+ * what it has type-checked.
+ */
+export async function withTree(use: (folder: string) => Promise<void>): Promise<void> {
+  const folder = `${Deno.env.get("TMPDIR") ?? "/tmp"}/extended${ROOT.replace(/\W+/g, "-")}`;
+  using lock = Deno.openSync(`${folder}.lock`, { create: true, write: true });
+  lock.lockSync(true);
+  const clear = () => rmSync(folder, { recursive: true, force: true });
+  clear(); // What a test left that was killed.
+  try {
+    mkdirSync(folder);
+    await use(folder);
+  } finally {
+    clear();
+  }
+}
+
 /** Copies what programs need. */
 export function copySources(folder: string): void {
+  mkdirSync(folder, { recursive: true });
   for (const name of ["src", "cli", "shaders", "docs", "mod.ts", "report.ts", "deno.json"]) {
     cpSync(`${ROOT}/${name}`, `${folder}/${name}`, { recursive: true });
   }
   cpSync(`${ROOT}/deno.lock`, `${folder}/deno.lock`);
+}
+
+/**
+ * Writes a project that imports from a copy: its types are checked as strictly as ours, and so more strictly than with the
+ * README's settings, but with the declarations of Deno that a project has which names none.
+ */
+export function writeProject(folder: string, tree: string): void {
+  mkdirSync(folder);
+  cpSync(`${ROOT}/tests/library/project/report.ts`, `${folder}/report.ts`);
+  const { compilerOptions: { lib: _, ...compilerOptions } } = JSON.parse(
+    Deno.readTextFileSync(`${ROOT}/deno.json`),
+  );
+  const imports = { agentrl: `${tree}/mod.ts`, "agentrl/report": `${tree}/report.ts` };
+  Deno.writeTextFileSync(`${folder}/deno.json`, JSON.stringify({ imports, compilerOptions }));
 }
 
 /** Works one recipe into a copy. */

@@ -24,7 +24,7 @@ export interface BundledScripts {
 /** Of Deno's bundler, which its types do not have yet: what is used here. */
 interface Bundler {
   (options: {
-    readonly entrypoints: readonly string[];
+    readonly entrypoints: string[];
     readonly platform: "browser";
     readonly format: "iife";
     readonly minify: boolean;
