@@ -5,7 +5,7 @@
 //   moments_N2 [N, 2]   out  mean and rstd, for the backward
 // One invocation owns one row; columns ascend in four partial sums, added (x + y) + (z + w).
 // Reference: src/reference/layernorm.ts. Source: Ba, Kiros and Hinton 2016, equation 4.
-struct Params { row_count: u32, width4: u32, gain_offset4: u32 }
+struct Params { row_count: u32, width4: u32, gain_offset4: u32, inverse_width: f32 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x_ND: array<vec4f>;
 @group(0) @binding(2) var w: texture_storage_2d<rgba32float, read>;
@@ -25,7 +25,7 @@ fn layernorm_forward(@builtin(global_invocation_id) id: vec3u) {
   if (n >= params.row_count) { return; }
   row_start = n * params.width4;
   let moments = layernorm_moments(params.width4);
-  moments_N2[n] = moments;
+  moments_N2[n] = vec2f(moments.x * params.inverse_width, moments.y);
   let y_at = operand_row(n, params.width4);
   for (var c = 0u; c < params.width4; c++) {
     let gain = textureLoad(w, operand_flat(params.gain_offset4 + c));

@@ -10,7 +10,7 @@ struct Params {
   token_count: u32, episode_count: u32, max_positions: u32, scale: f32, inverse_temperature: f32,
   key0: u32, key1: u32, resident: u32, max_turns: u32, call_end: u32, max_call_tokens: u32, row_words: u32,
   prompt_row: u32, call_row: u32, call_count: u32, transition_offset: u32, start_offset: u32,
-  head_offset4: u32, norm_offset4: u32, block_offset4: u32,
+  head_offset4: u32, norm_offset4: u32, block_offset4: u32, inverse_width: f32,
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var w: texture_storage_2d<rgba32float, read>;

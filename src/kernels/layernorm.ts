@@ -30,7 +30,12 @@ export const LAYERNORM_FORWARD: KernelSpec = {
   name: "layernorm_forward",
   wgsl: layernormForward,
   shared: [layernormShared, sumOfParts],
-  params: [["row_count", "u32"], ["width4", "u32"], ["gain_offset4", "u32"]],
+  params: [
+    ["row_count", "u32"],
+    ["width4", "u32"],
+    ["gain_offset4", "u32"],
+    ["inverse_width", "f32"],
+  ],
   bindings: [input("x_ND"), operandInput("w"), operandOutput("y_ND"), output("moments_N2")],
   overrides: ["LANES"],
   iterations: (of) => layernormIterations(of("width4")),
@@ -95,7 +100,12 @@ export function addLayernormForward<Size extends RowSize>(
   plan.add(rowKernel(commands.gpu, LAYERNORM_FORWARD), {
     bindings,
     launch: ({ rowCount }) => ({
-      params: { row_count: rowCount, width4: width / 4, gain_offset4: gainOffset / 4 },
+      params: {
+        row_count: rowCount,
+        width4: width / 4,
+        gain_offset4: gainOffset / 4,
+        inverse_width: 1 / width,
+      },
       workgroups: [groupsOf(rowCount, commands.gpu.tuning.rowLanes)],
     }),
   });

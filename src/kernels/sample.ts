@@ -63,6 +63,7 @@ export const ROLLOUT_DECODE: KernelSpec = {
     ["head_offset4", "u32"],
     ["norm_offset4", "u32"],
     ["block_offset4", "u32"],
+    ["inverse_width", "f32"],
   ],
   bindings: [
     operandInput("w"),

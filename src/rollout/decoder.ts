@@ -298,6 +298,7 @@ export class Decoder {
           head_offset4: layout.head / 4,
           norm_offset4: layout.finalNorm / 4,
           block_offset4: (layout.blocks[0]?.ln1 ?? 0) / 4,
+          inverse_width: 1 / width,
         },
         workgroups: [this.slotCount / commands.gpu.tuning.groupSlots],
         times,

@@ -7,11 +7,8 @@ import { parseWgsl } from "./wgsl_syntax.ts";
 
 /** Sums that a product may feed, by function, each with the reason. */
 const ALLOWED: Readonly<Record<string, string>> = {
-  "layernorm_moments: sum_of_parts(square) / width + LAYERNORM_EPSILON":
-    "a quotient: WGSL has no fused form of it, and the bits of a product with 1/width would be others",
-  "layernorm_moments: layernorm_input(c) - vec4f(mean)": "the mean is such a quotient",
-  "layernorm_output: x - vec4f(moments.x)": "the mean is such a quotient",
-  "rmsnorm_scale: sum_of_parts(squares) / f32(4u * width4) + epsilon": "such a quotient",
+  "rmsnorm_scale: sum_of_parts(squares) / f32(4u * width4) + epsilon":
+    "a quotient whose divisor no kernel knows; a product with 1/width would have other bits",
   "accumulate_weights: bias += dy[i]": "its factor is 0 or 1, so that the product is exact",
   "softmax: maximum + log(sum)": "the self-test compares it with a tolerance",
   "probe_arithmetic: a * b + probe_12[2]": "the probe of what a compiler makes of it",
@@ -92,6 +89,11 @@ const PLANTED: readonly (readonly [kernel: string, from: string, to: string])[] 
     "policy_loss",
     "dlogp = fma(params.kl_coef * objective.z,",
     "dlogp += objective.z; dlogp = fma(params.kl_coef,",
+  ],
+  [
+    "rollout_decode",
+    "fma(vec4f(-sum), vec4f(params.inverse_width), x)",
+    "x - vec4f(sum / f32(4u * WIDTH4))",
   ],
   ["gelu", "fma(x * x * x, vec4f(GELU_CUBIC), x)", "(x * x * x * GELU_CUBIC + x)"],
 ];

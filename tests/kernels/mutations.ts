@@ -80,7 +80,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     mistake: "the mean is not subtracted from the variance",
     spec: layernorm.LAYERNORM_FORWARD,
-    from: "layernorm_input(c) - vec4f(mean)",
+    from: "layernorm_centred(layernorm_input(c), sum)",
     to: "layernorm_input(c)",
     compare: compareLayernormForward(LAYERNORM),
   },
@@ -88,8 +88,9 @@ export const MUTATIONS: readonly Mutation[] = [
     mistake: "the variance is the mean of squares minus the square of the mean, which cancels",
     spec: layernorm.LAYERNORM_FORWARD,
     from:
-      "let centred = layernorm_input(c) - vec4f(mean);\n    square = fma(centred, centred, square);",
-    to: "let raw = layernorm_input(c);\n    square += fma(raw, raw, vec4f(-mean * mean));",
+      "let centred = layernorm_centred(layernorm_input(c), sum);\n    square = fma(centred, centred, square);",
+    to:
+      "let raw = layernorm_input(c); let mean = sum * params.inverse_width;\n    square += fma(raw, raw, vec4f(-mean * mean));",
     compare: compareLayernormForward(LAYERNORM),
   },
   {
