@@ -24,7 +24,8 @@ const KEEPS: Arithmetic = {
 /** The device with a trainer that rounds a log-prob otherwise than its sampler. */
 function roundingApart(own: Gpu): Gpu {
   const gpu = { ...own, kernels: new Map(own.kernels), arithmetic: { known: KEEPS } };
-  gpu.kernels.delete("logprob_merge {}");
+  [...gpu.kernels.keys()].filter((key) => key.startsWith("logprob_merge "))
+    .forEach((key) => gpu.kernels.delete(key));
   const written = "fma(chosen, params.inverse_temperature, -lse)";
   assert(LOGPROB_MERGE.wgsl.includes(written));
   kernelOf(gpu, {
