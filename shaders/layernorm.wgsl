@@ -1,7 +1,7 @@
 // layernorm: sum and 1/σ of one row, shared by every kernel that normalizes so that all get the same bits.
 // The kernel defines layernorm_input(c: u32) -> vec4f, columns 4c..4c+3 of its row, and has params.inverse_width = 1/D.
-// Partial sums run over ascending c. The mean is a product of the sum, so that it can be subtracted by fma: a quotient is
-// rounded in a way that depends on whether the compiler knows its divisor.
+// Partial sums run over ascending c. The mean is a product, so that fma can subtract it: a quotient is rounded in a
+// way that depends on whether the compiler knows its divisor.
 const LAYERNORM_EPSILON = 1e-5;
 
 // x − mean, of the row's sum.

@@ -8,10 +8,10 @@ import type { Arithmetic } from "../../src/gpu/arithmetic.ts";
 import { Commands } from "../../src/gpu/commands.ts";
 import type { Gpu } from "../../src/gpu/device.ts";
 import { LOGPROB_MERGE } from "../../src/kernels/logprob.ts";
-import { kernelOf } from "../../src/kernels/operands.ts";
 import { trainingSetup } from "../../src/rl/setup.ts";
 import { HEALTHY_STAGES } from "../../src/rl/stages.ts";
 import { gpuTest } from "../gpu/gpu_test_device.ts";
+import { withCompiler } from "../gpu/other_compiler.ts";
 import { openBench, smallConfig } from "./small_runs.ts";
 
 const KEEPS: Arithmetic = {
@@ -23,16 +23,9 @@ const KEEPS: Arithmetic = {
 
 /** The device with a trainer that rounds a log-prob otherwise than its sampler. */
 function roundingApart(own: Gpu): Gpu {
-  const gpu = { ...own, kernels: new Map(own.kernels), arithmetic: { known: KEEPS } };
-  [...gpu.kernels.keys()].filter((key) => key.startsWith("logprob_merge "))
-    .forEach((key) => gpu.kernels.delete(key));
   const written = "fma(chosen, params.inverse_temperature, -lse)";
   assert(LOGPROB_MERGE.wgsl.includes(written));
-  kernelOf(gpu, {
-    ...LOGPROB_MERGE,
-    wgsl: LOGPROB_MERGE.wgsl.replace(written, `1.000001 * ${written}`),
-  });
-  return gpu;
+  return withCompiler(own, (code) => code.replace(written, `1.000001 * ${written}`));
 }
 
 gpuTest(
