@@ -3,9 +3,10 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { INVARIANTS } from "../../src/diagnose/invariant_list.ts";
 import { METRICS } from "../../src/rl/metric_dictionary.ts";
 import { readChecks } from "../../src/run/checks_file.ts";
+import { gpuTest } from "../gpu/gpu_test_device.ts";
 import { withFolder } from "../files/with_folder.ts";
-import { assertRefused, golden } from "./command_line.ts";
-import { agentrlHere as agentrl, commandTest } from "./in_process.ts";
+import { agentrl, assertRefused, golden } from "./command_line.ts";
+import { agentrlHere, commandTest } from "./in_process.ts";
 
 const MODEL = golden("model.safetensors");
 
@@ -23,18 +24,18 @@ const violatedIds = ({ checks }: CheckDocument) =>
 commandTest(
   "agentrl check exits 0 where all holds, and 1 with the checks that a fault violates",
   async () => {
-    const healthy = await agentrl([...CHECK, "--json"]);
+    const healthy = await agentrlHere([...CHECK, "--json"]);
     assertEquals(healthy.code, 0, healthy.stderr);
     const document: CheckDocument = JSON.parse(healthy.stdout);
     assertEquals([document.bug, violatedIds(document)], ["none", []]);
     assertEquals(document.checks.map(({ id }) => id), INVARIANTS.map(({ id }) => id));
     assert(document.checks.every(({ verdict }) => verdict !== "not-checkable"));
 
-    const faulty = await agentrl([...CHECK, "--bug", "sampler_temp", "--json"]);
+    const faulty = await agentrlHere([...CHECK, "--bug", "sampler_temp", "--json"]);
     assertEquals(faulty.code, 1, faulty.stderr);
     assertEquals(violatedIds(JSON.parse(faulty.stdout)), [2, 3, 12]);
 
-    const text = await agentrl([
+    const text = await agentrlHere([
       "check",
       "--checkpoint",
       MODEL,
@@ -49,19 +50,19 @@ commandTest(
 );
 
 commandTest("agentrl check refuses what it cannot use, before it computes", async () => {
-  assertRefused(await agentrl(["check", "--bug", "mask_shft"]), {
+  assertRefused(await agentrlHere(["check", "--bug", "mask_shft"]), {
     code: 2,
     sentence: /--bug must be one of .*mask_shift/,
   });
-  assertRefused(await agentrl(["check", "--matrix", "--bug", "mask_shift"]), {
+  assertRefused(await agentrlHere(["check", "--matrix", "--bug", "mask_shift"]), {
     code: 2,
     sentence: /leave --bug out/,
   });
-  assertRefused(await agentrl(["check", "--checkpoint", "no-such-file"]), {
+  assertRefused(await agentrlHere(["check", "--checkpoint", "no-such-file"]), {
     code: 2,
     sentence: /no-such-file/,
   });
-  assertRefused(await agentrl(["faults", "mask_shft"]), { code: 2, sentence: /mask_shift/ });
+  assertRefused(await agentrlHere(["faults", "mask_shft"]), { code: 2, sentence: /mask_shift/ });
 });
 
 commandTest(
@@ -71,25 +72,25 @@ commandTest(
       const run = `${folder}/run`;
       const args = ["train", "--base", MODEL, "--steps", "1", "--out", run];
       const bugged = ["--bug", "accum_local", "--set", "problems=2", "--set", "evalEvery=0"];
-      assertRefused(await agentrl([...args, ...bugged]), {
+      assertRefused(await agentrlHere([...args, ...bugged]), {
         code: 1,
         sentence: /violates 6 accumulated = one-pass gradient .*--no-gate/s,
       });
       const verdicts = readChecks(`${run}/checks.json`);
       const broken = verdicts.filter(({ verdict }) => verdict === "violated").map(({ id }) => id);
       assertEquals(broken.filter((id) => id <= 11), [6]);
-      const resumed = await agentrl(["train", "--out", run, "--resume", "--no-gate", "--json"]);
+      const resumed = await agentrlHere(["train", "--out", run, "--resume", "--no-gate", "--json"]);
       assertEquals(resumed.code, 0, resumed.stderr);
       assertEquals(JSON.parse(resumed.stdout).steps, 1);
     }),
 );
 
-commandTest(
+gpuTest(
   "agentrl faults makes runs, finishes what is there, and sums them up",
   () =>
     withFolder(async (folder) => {
       const args = ["faults", "kl_0.1", "ref_is_policy", "--checkpoint", MODEL, "--out", folder];
-      const first = await agentrl([...args, "--json"]);
+      const first = await agentrlHere([...args, "--json"]);
       assertEquals(first.code, 0, first.stderr);
       const { runs } = JSON.parse(first.stdout);
       assertEquals(Object.keys(runs), ["ref_is_policy", "kl_0.1"]);
@@ -103,8 +104,9 @@ commandTest(
         "violated",
         "faults go on past the gate",
       );
-      const again = await agentrl([...args, "--json"]);
+      const again = await agentrlHere([...args, "--json"]);
       assertEquals(JSON.parse(again.stdout), JSON.parse(first.stdout));
+      // As a process of its own, which reads the run and opens a device.
       assertRefused(await agentrl([...args, "--seed", "1"]), {
         code: 2,
         sentence: /holds a different run/,
@@ -113,11 +115,11 @@ commandTest(
 );
 
 commandTest("agentrl metrics explains every metric in 80 columns, and as a document", async () => {
-  const text = await agentrl(["metrics"]);
+  const text = await agentrlHere(["metrics"]);
   assertEquals(text.code, 0, text.stderr);
   for (const name of Object.keys(METRICS)) assert(text.stdout.includes(`  ${name} `), name);
   assert(text.stdout.split("\n").every((line) => line.length <= 80), "80 columns");
-  const { metrics } = JSON.parse((await agentrl(["metrics", "--json"])).stdout);
+  const { metrics } = JSON.parse((await agentrlHere(["metrics", "--json"])).stdout);
   assertEquals(Object.keys(metrics), Object.keys(METRICS));
   assertEquals(metrics.logp_gap.healthy, [0, 0]);
 });

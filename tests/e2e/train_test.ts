@@ -77,7 +77,7 @@ Deno.test("agentrl train prints one document and leaves a run that eval reads", 
     const { starts } = readSettings(runPaths(path).config);
     assertEquals(starts.map(({ command }) => command.startsWith(`${LAUNCHER} train --`)), [true]);
 
-    const evaluated = await agentrlHere([
+    const evaluated = await agentrl([
       ...["eval", "--checkpoint", path, "--split", "heldout"],
       ...["--episodes", "20", "--seed", "3", "--json"],
     ]);
