@@ -18,6 +18,11 @@ function kernelRow({ kernel, shape, calls, timeUs, gflops, gbPerSecond }: Kernel
   return [kernel, shape, String(calls), timeUs.toFixed(1), rate];
 }
 
+/** What this version measures; documents of earlier ones may lack a part. */
+type KernelsResult = KernelsDocument & {
+  readonly errors: NonNullable<KernelsDocument["errors"]>;
+};
+
 /** Runs the suite. */
 export async function benchKernels(commands: Commands): Promise<Outcome> {
   const timer = await createTimer(commands);
@@ -30,11 +35,23 @@ export async function benchKernels(commands: Commands): Promise<Outcome> {
   }
   progress.update(cases.length);
   const updateMs = kernels.reduce((sum, { calls, timeUs }) => sum + calls * timeUs, 0) / 1000;
-  const { operandMemory } = commands.gpu.tuning;
-  const machine = machineFacts(commands.gpu);
+  const document: KernelsResult = {
+    ...machineFacts(commands.gpu),
+    operandMemory: commands.gpu.tuning.operandMemory,
+    rowCount,
+    errors,
+    kernels,
+    updateMs,
+  };
+  return { document, text: describeKernels(document) };
+}
+
+/** What was measured, for a terminal. */
+export function describeKernels(document: KernelsResult): string {
+  const { operandMemory, rowCount, errors, kernels, updateMs } = document;
   const { forward, gradient, weights } = errors;
   const facts = formatTable([
-    ...machineRows(machine),
+    ...machineRows(document),
     ["operands", `in ${operandMemory} memory`],
     ["batch", `${rowCount} tokens, one update of TinyAgent: forward, backward, Adam`],
     [
@@ -51,15 +68,5 @@ export async function benchKernels(commands: Commands): Promise<Outcome> {
     `All calls of an update, one after the other: ${updateMs.toFixed(2)} ms`,
     { columns: terminalColumns() },
   );
-  return {
-    document: {
-      ...machine,
-      operandMemory,
-      rowCount,
-      errors,
-      kernels,
-      updateMs,
-    } satisfies KernelsDocument,
-    text: [...facts, "", ...table, "", ...sum].join("\n"),
-  };
+  return [...facts, "", ...table, "", ...sum].join("\n");
 }

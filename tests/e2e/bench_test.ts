@@ -1,20 +1,13 @@
 /** Tests of `agentrl bench` as a child process. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { describeKernels } from "../../cli/bench/kernels.ts";
 import { agentrl, assertRefused } from "./command_line.ts";
 
-Deno.test("agentrl bench kernels names adapter and CPU, checks, and times every kernel in 80 columns", async () => {
-  const { code, stdout } = await agentrl(["bench", "kernels"]);
-  assertEquals(code, 0);
-  assert(stdout.split("\n").every((line) => line.length <= 80), stdout);
-  for (const part of ["adapter ", "CPU ", "against float64", "GFLOP/s", "GB/s", "clip_adam"]) {
-    assertStringIncludes(stdout, part);
-  }
-});
-
-Deno.test("agentrl bench kernels --json prints one document with a rate for each kernel", async () => {
-  const { code, stdout } = await agentrl(["bench", "kernels", "--json"]);
-  assertEquals(code, 0);
-  const { kernels, rowCount, errors, adapter, cpu, updateMs } = JSON.parse(stdout);
+Deno.test("agentrl bench kernels checks and times every kernel, and says so in 80 columns", async () => {
+  const { code, stdout, stderr } = await agentrl(["bench", "kernels", "--json"]);
+  assertEquals(code, 0, stderr);
+  const document = JSON.parse(stdout);
+  const { kernels, rowCount, errors, adapter, cpu, updateMs } = document;
   assertEquals(rowCount, 1800);
   assert(errors.gradient > 0 && errors.gradient < 1e-4);
   assert(adapter.length > 0 && cpu.length > 0 && updateMs > 0);
@@ -22,6 +15,12 @@ Deno.test("agentrl bench kernels --json prints one document with a rate for each
   for (const { kernel, timeUs, gflops, gbPerSecond } of kernels) {
     assert(timeUs > 0, kernel);
     assert((gflops === null) !== (gbPerSecond === null) && (gflops ?? gbPerSecond) > 0, kernel);
+  }
+  // Without --json the same measurement is described by this.
+  const text = describeKernels(document);
+  assert(text.split("\n").every((line) => line.length <= 80), text);
+  for (const part of ["adapter ", "CPU ", "against float64", "GFLOP/s", "GB/s", "clip_adam"]) {
+    assertStringIncludes(text, part);
   }
 });
 

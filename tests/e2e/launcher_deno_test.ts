@@ -76,37 +76,53 @@ Deno.test("the launcher says so when npm fails, and when what npm brought does n
 const realDeno = Deno.readFileSync(Deno.execPath()).subarray(0, 2_000_000);
 
 const DAMAGED: Readonly<Record<string, string | Uint8Array>> = {
+  "hangs": "#!/bin/sh\necho deno 2.9.6\nexec sleep 60\n",
   "is empty": "",
   "is cut off": realDeno,
   "answers with nonsense": "#!/bin/sh\necho 'deno 2.x.y; rm -rf'\n",
   "never stops printing": "#!/bin/sh\nexec yes 'deno 2.9.6'\n",
-  "hangs": "#!/bin/sh\necho deno 2.9.6\nexec sleep 60\n",
   "fails": "#!/bin/sh\necho deno 2.9.6\nexit 1\n",
   "is too old": "#!/bin/sh\necho deno 2.8.1\n",
 };
 
-for (const [what, content] of Object.entries(DAMAGED)) {
-  Deno.test(`the launcher replaces a Deno of its own that ${what}`, () =>
-    withCheckout(async (checkout) => {
-      placeDeno(checkout, content);
-      checkout.addProgram("npm", installing(GOOD_DENO));
-      const started = await checkout.start(["--help"]);
-      assertStarted(started);
-      assertMatch(started.stderr, /^agentrl: installing Deno 2\.9\.6 [^\n]*\nnpm ran\n$/);
-      assertEquals((await checkout.start(["--help"])).stderr, "");
-    }));
-
-  Deno.test(`the launcher skips a Deno in the PATH that ${what}`, () =>
-    withCheckout(async (checkout) => {
-      const { folder, addProgram, start } = checkout;
-      const path = placeDeno(checkout, GOOD_DENO);
-      addProgram("deno", "");
-      if (typeof content === "string") addProgram("deno", content);
-      else Deno.writeFileSync(`${folder}/bin/deno`, content, { mode: 0o755 });
-      const { code, stdout, stderr } = await start(["--help"]);
-      assertEquals([code, stdout, stderr], [0, `started ${path} \n`, ""]);
-    }));
+async function replaces(content: string | Uint8Array): Promise<void> {
+  await withCheckout(async (checkout) => {
+    placeDeno(checkout, content);
+    checkout.addProgram("npm", installing(GOOD_DENO));
+    const started = await checkout.start(["--help"]);
+    assertStarted(started);
+    assertMatch(started.stderr, /^agentrl: installing Deno 2\.9\.6 [^\n]*\nnpm ran\n$/);
+    assertEquals((await checkout.start(["--help"])).stderr, "");
+  });
 }
+
+async function skips(content: string | Uint8Array): Promise<void> {
+  await withCheckout(async (checkout) => {
+    const { folder, addProgram, start } = checkout;
+    const path = placeDeno(checkout, GOOD_DENO);
+    addProgram("deno", "");
+    if (typeof content === "string") addProgram("deno", content);
+    else Deno.writeFileSync(`${folder}/bin/deno`, content, { mode: 0o755 });
+    const { code, stdout, stderr } = await start(["--help"]);
+    assertEquals([code, stdout, stderr], [0, `started ${path} \n`, ""]);
+  });
+}
+
+// What hangs is waited for, 15 seconds in all: those two run beside the others.
+Deno.test("the launcher replaces a Deno of its own, and skips one in the PATH, that is damaged", async (t) => {
+  const sanitizers = { sanitizeOps: false, sanitizeResources: false, sanitizeExit: false };
+  const step = (name: string, fn: () => Promise<void>) => t.step({ name, fn, ...sanitizers });
+  const waiting: Promise<boolean>[] = [];
+  for (const [what, content] of Object.entries(DAMAGED)) {
+    const done = [
+      step(`replaces what ${what}`, () => replaces(content)),
+      step(`skips what ${what}`, () => skips(content)),
+    ];
+    if (what === "hangs") waiting.push(...done);
+    else await Promise.all(done);
+  }
+  await Promise.all(waiting);
+});
 
 Deno.test("the launcher replaces a folder of its own in which there is no Deno", () =>
   withCheckout(async (checkout) => {
