@@ -3,7 +3,7 @@ import { FAULT_NAMES } from "../../src/faults/faults.ts";
 import { requireLivePlace } from "../../src/live/files/write_live.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
-import { openCommands } from "../gpu.ts";
+import { THIS_MACHINE } from "../gpu.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
 import { describeFault, LIVE_FAULT, LIVE_STEPS, writeLive } from "../live_page.ts";
 
@@ -29,10 +29,10 @@ export const command = defineCommand({
     },
     ...GPU_FLAGS,
   },
-  async run({ out, fault: named, steps, seed, requireGpu }) {
+  async run({ out, fault: named, steps, seed, requireGpu }, _, machine = THIS_MACHINE) {
     // Before the work, not after it.
     const isReplaced = requireLivePlace(out);
-    const commands = await openCommands({ requireGpu });
+    const commands = await machine.openCommands({ requireGpu });
     const settings = { fault: FAULT_NAMES.find((name) => name === named), seed, steps };
     const { sizeBytes, parts } = await writeLive(out, { commands, settings });
     const { description: adapter } = commands.gpu.adapter;

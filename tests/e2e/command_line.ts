@@ -22,7 +22,7 @@ export async function agentrl(
 ): Promise<Result> {
   const output = await new Deno.Command(LAUNCHER, {
     args: [...args],
-    env: { AGENTRL_TUNING: "", AGENTRL_AGENTS: "", ...env },
+    env: { AGENTRL_TUNING: "", AGENTRL_AGENTS: "", AGENTRL_LIVE: "", ...env },
   }).output();
   const decoder = new TextDecoder();
   return {

@@ -9,7 +9,7 @@ import type { Result } from "./command_line.ts";
 const PERMISSIONS: Deno.PermissionOptionsObject = {
   read: true,
   write: true,
-  env: ["AGENTRL_READBACK", "AGENTRL_TUNING", "AGENTRL_AGENTS", "AGENTRL_HANGUP"],
+  env: ["AGENTRL_READBACK", "AGENTRL_TUNING", "AGENTRL_AGENTS", "AGENTRL_LIVE", "AGENTRL_HANGUP"],
   run: false,
   net: false,
   sys: false,
