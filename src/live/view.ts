@@ -250,13 +250,12 @@ function wordsPart(state: LiveState): Html {
     runNames(state).map((name) => {
       const { triage } = state.runs[name];
       return html`
-        <section
-          aria-labelledby="live-${name}-words"><h3 id="live-${name}-words">${titleOf(
-            name,
-            state,
-          )}</h3>${triage === undefined
-            ? html`<p class="note">Triage reads the metrics of each step; its words will stand here.</p>`
-            : html`<p>${triage.note}</p>${findingsPart(triage.findings, new Map())}`}</section>
+        <div><h3>${titleOf(
+          name,
+          state,
+        )}</h3>${triage === undefined
+          ? html`<p class="note">Triage reads the metrics of each step; its words will stand here.</p>`
+          : html`<p>${triage.note}</p>${findingsPart(triage.findings, new Map())}`}</div>
       `;
     })
   }</div>`;
