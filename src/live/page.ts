@@ -51,8 +51,8 @@ function controls(): Html {
     <aside aria-label="Controls">
       <form id="live-controls" autocomplete="off">
         <div class="buttons"><button type="button" id="live-start" class="primary">Start</button>
-    <button type="button" id="live-one" disabled>One step</button>
-    <button type="button" id="live-again" disabled>Start over</button></div>
+    <button type="button" id="live-one" aria-disabled="true">One step</button>
+    <button type="button" id="live-again" aria-disabled="true">Start over</button></div>
         <p id="${PLACES.status}" role="status">This page needs JavaScript.</p>
         <div id="${PLACES.machine}" class="note"></div>
         <details open id="live-choices">

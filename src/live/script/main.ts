@@ -195,10 +195,10 @@ class LivePage {
       ended: "Start over",
       failed: failure?.reason === "no-webgpu" ? "Play the recording" : "Try again",
     }[phase];
-    startButton.disabled = phase === "busy" || phase === "pausing";
-    oneButton.disabled = phase !== "idle" && phase !== "waiting";
+    setIdle(startButton, phase === "busy" || phase === "pausing");
+    setIdle(oneButton, phase !== "idle" && phase !== "waiting");
     // At the end the large button says the same.
-    againButton.disabled = ["idle", "busy", "ended", "failed"].includes(phase);
+    setIdle(againButton, ["idle", "busy", "ended", "failed"].includes(phase));
     for (const fieldset of form.querySelectorAll("fieldset")) fieldset.disabled = isReplay;
     for (const button of element("live-files").querySelectorAll<HTMLButtonElement>("button")) {
       const { rows } = runs[button.dataset.run as RunName];
@@ -213,6 +213,11 @@ function fillPlace(id: string, markup: string): void {
   fillPart(place, markup);
   if (id !== PLACES.episodes) return;
   place.querySelectorAll<HTMLElement>(".roving").forEach(moveFocusWithin);
+}
+
+/** A button that has nothing to do now keeps the keyboard, which a disabled one would lose. */
+function setIdle(button: HTMLButtonElement, isIdle: boolean): void {
+  button.setAttribute("aria-disabled", String(isIdle));
 }
 
 /** The faults that the form offers. */
@@ -233,9 +238,16 @@ document.documentElement.classList.add("js");
 // On a narrow screen the choices would push the runs out of sight.
 element<HTMLDetailsElement>("live-choices").open = matchMedia("(min-width: 75rem)").matches;
 const page = new LivePage();
-startButton.addEventListener("click", () => page.toggle());
-oneButton.addEventListener("click", () => page.stepOnce());
-againButton.addEventListener("click", () => page.startOver("all"));
+/** Does the work of a button where it has some. */
+function onPress(button: HTMLButtonElement, work: () => void): void {
+  button.addEventListener("click", () => {
+    if (button.getAttribute("aria-disabled") !== "true") work();
+  });
+}
+
+onPress(startButton, () => page.toggle());
+onPress(oneButton, () => page.stepOnce());
+onPress(againButton, () => page.startOver("all"));
 form.addEventListener("change", () => page.takeForm());
 form.addEventListener("submit", (event) => event.preventDefault());
 addEventListener("hashchange", () => page.takeFragment());
