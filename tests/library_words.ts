@@ -18,6 +18,7 @@ const OTHERS_WORDS: Readonly<Record<string, string>> = {
   "src/sandbox/module_environment.ts": "Deno's flags, of the process that is started",
   "src/bench/peer.ts": "flags of the peer program that is started",
   "src/report/report.ts": "the heading of a report is the program's name",
+  "src/report/document.ts": "pages are told apart by the command that makes them",
   "src/live/page.ts": "the title of the page is the program's name",
 };
 

@@ -7,13 +7,15 @@ import { EXPERIMENTS } from "../../src/lab/experiments.ts";
 import type { Cell, LabCheck, ResultTable } from "../../src/lab/experiment.ts";
 import { type LabProgress, type LabRecord, runLab, selectExperiments } from "../../src/lab/lab.ts";
 import { readContent } from "../../src/report/files/content.ts";
-import { requireReportPlace, writeReport } from "../../src/report/files/write_report.ts";
+import { requireLivePlace } from "../../src/live/files/write_live.ts";
+import { LIVE_NAME, requireReportPlace, writeReport } from "../../src/report/files/write_report.ts";
 import { formatDuration, stderrProgress } from "../../src/files/progress.ts";
 import { terminalColumns } from "../../src/files/terminal.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { adapterName, THIS_MACHINE } from "../gpu.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
+import { LIVE_FAULT, LIVE_STEPS, writeLive } from "../live_page.ts";
 import { formatColumns } from "../table.ts";
 import { mentionWords } from "../words.ts";
 
@@ -104,6 +106,10 @@ export const command = defineCommand({
     },
     out: { kind: "string", default: "runs/lab", help: "folder for the results" },
     fresh: { kind: "boolean", help: "rerun finished experiments as well" },
+    live: {
+      kind: "boolean",
+      help: "also write live.html, a page that trains (command live); the report links to it",
+    },
     list: { kind: "boolean", help: "list the experiments and their variants" },
   },
   positionals: ["[EXPERIMENT…]"],
@@ -120,8 +126,10 @@ export const command = defineCommand({
       return { document, text: formatTable(rows).join("\n") };
     }
     const report = `${out}/report.html`;
+    const live = flags.live ? `${out}/${LIVE_NAME}` : undefined;
     // Before the work, not after minutes of it.
     requireReportPlace(report);
+    if (live !== undefined) requireLivePlace(live);
     const commands = await machine.openCommands(flags);
     const adapter = adapterName(commands.gpu);
     using progress = stderrProgress({ label: "lab %", total: 100, alreadyDone: 0 });
@@ -139,6 +147,9 @@ export const command = defineCommand({
             (isNew ? ` (${formatDuration(record.durationMs)})` : `, from ${out}`),
         ),
     });
+    if (live !== undefined) {
+      await writeLive(live, { commands, settings: { fault: LIVE_FAULT, seed, steps: LIVE_STEPS } });
+    }
     await writeReport(report, await readContent([out]), { words: mentionWords });
     // What is smaller than the tutorial's sizes may miss its numbers by chance.
     const failed = !quick && records.some(({ checks }) => checks.some(({ holds }) => !holds));
@@ -147,9 +158,18 @@ export const command = defineCommand({
       ...summaryLines(records, { quick }),
       ...wrapped(`adapter: ${adapter}; seed ${seed}; results in ${out}`, 2),
       `report: ${report}`,
+      ...(live === undefined ? [] : [`live: ${live}`]),
     ];
     return {
-      document: { seed, quick, adapter, out, report, experiments: records },
+      document: {
+        seed,
+        quick,
+        adapter,
+        out,
+        report,
+        ...(live !== undefined && { live }),
+        experiments: records,
+      },
       text: text.join("\n"),
       emphasis: [{ pattern: /^ {2}FAILS\b/gm, style: "red" }],
       exitCode: failed ? 1 : 0,

@@ -7,16 +7,13 @@ import {
   FURTHER_FAULTS,
   MATRIX_FAULTS,
 } from "../faults/faults.ts";
-import { cspHash, ownText, STYLE_SHEET } from "../report/document.ts";
+import { cspHash, LIVE_GENERATOR, ownText, STYLE_SHEET } from "../report/document.ts";
 import { type Html, html, jsonBlock } from "../report/html.ts";
 import { BLOCKS } from "./blocks.ts";
 import liveStyle from "./live.css" with { type: "text" };
 import type { LiveData } from "./messages.ts";
 import { LIVE_DEFAULTS, MOST_SEED, MOST_STEPS, NO_FAULT } from "./settings.ts";
 import { chartPlaces, type FaultSummaries, PLACES } from "./view.ts";
-
-/** Stands in the head of every such page, so that no other file is taken for one. */
-export const LIVE_GENERATOR = "agentrl live";
 
 /** The scripts of the page. */
 export interface LiveScripts {

@@ -26,6 +26,9 @@ export const STYLE_SHEET = chartsStyle + pagesStyle + compareStyle + tokenStyle 
 /** Stands in the head of every report, so that no other file is taken for one. */
 export const GENERATOR = "agentrl";
 
+/** The same of every page that trains (src/live/page.ts); here, since reports link to those beside them. */
+export const LIVE_GENERATOR = "agentrl live";
+
 /** A report is to be mailed and opened anywhere: 2 MB. */
 export const MAX_BYTES = 2_000_000;
 

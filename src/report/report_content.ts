@@ -25,6 +25,8 @@ export interface ReportContent {
   readonly matrix: MatrixData | undefined;
   readonly lab: readonly LabRecord[];
   readonly bench: readonly BenchData[];
+  /** Where a page that trains lies beside the report; left out where there is none. */
+  readonly live?: string;
 }
 
 /** A report of nothing. */

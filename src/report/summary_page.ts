@@ -126,6 +126,17 @@ function labFinding({ lab }: ReportContent): Html[] {
   }.`];
 }
 
+/** Where the same can be watched. */
+function liveFinding({ live, lab }: ReportContent): Html[] {
+  if (live === undefined || lab.length === 0) return [];
+  return [
+    html`
+      <a
+        href="${live}">Watch it live</a>: the same agent learns in your browser, under a healthy trainer and under a broken one.
+    `,
+  ];
+}
+
 /** How each run went. */
 function runFindings({ runs }: ReportContent): Html[] {
   return runs.map((run, i) => {
@@ -197,6 +208,7 @@ export function summaryPage(content: ReportContent): Section {
     ...hiddenFinding(content),
     ...matrixFinding(content),
     ...labFinding(content),
+    ...liveFinding(content),
     ...logFindings(content),
     ...runFindings(content),
   ];

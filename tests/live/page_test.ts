@@ -1,7 +1,6 @@
 /** The live page in a real browser: it trains, names the fault, hands out files that are read, and falls back where it must. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Commands } from "../../src/gpu/commands.ts";
-import { hashWeights } from "../../src/model/parameters.ts";
 import { readCheckpoint } from "../../src/run/checkpoint.ts";
 import { readMetricsRows } from "../../src/run/metrics_rows.ts";
 import { DRIVER_TOLERANCE } from "../conformance/compare.ts";
@@ -58,15 +57,17 @@ gpuTest(
         // Its driver differs from Deno's in exp and log alone; `deno task conformance` compares the bits on one driver.
         const rows = readMetricsRows(metrics);
         assertEquals(rows.map(({ reward }) => reward), expected.map(({ reward }) => reward));
-        const apart = rows.map((row, i) => Math.abs(row.grad_norm / expected[i]!.grad_norm - 1));
-        assert(Math.max(...apart) <= DRIVER_TOLERANCE.gradientNorms, `${apart}`);
+        for (const [i, { grad_norm: found }] of rows.entries()) {
+          const right = expected[i]!.grad_norm; // 0 where no episode passes.
+          const isNear = Math.abs(found - right) <= DRIVER_TOLERANCE.gradientNorms * right;
+          assert(isNear, `step ${i}: ${found}, ${right}`);
+        }
         assert(rows.some(({ logp_gap }) => logp_gap > 1), "the fault does not show");
 
         const triaged = await agentrlHere(["triage", metrics, "--json"]);
         assertEquals(JSON.parse(triaged.stdout).causes[0].fault, "mask_shift");
-        const { isVerified, state, weights_W } = readCheckpoint(checkpoint);
+        const { isVerified, state } = readCheckpoint(checkpoint);
         assertEquals([isVerified, state?.step], [true, TRAINED.steps]);
-        assertStringIncludes(text, (await hashWeights(weights_W)).slice(0, 8));
         const args = ["eval", "--checkpoint", checkpoint, "--episodes", "10", "--json"];
         const evaluated = await agentrlHere(args);
         assertEquals([evaluated.code, evaluated.stderr], [0, ""]);

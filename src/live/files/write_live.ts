@@ -6,14 +6,12 @@ import type { Commands } from "../../gpu/commands.ts";
 import { type Checkpoint, checkpointFile } from "../../model/checkpoint.ts";
 import { serializeSafetensors } from "../../model/safetensors.ts";
 import { readChartJs } from "../../report/files/chart_js.ts";
-import { type PageKind, requireReportPlace } from "../../report/files/write_report.ts";
+import { LIVE_PAGE, requireReportPlace } from "../../report/files/write_report.ts";
 import type { TrainConfig } from "../../rl/config_keys.ts";
 import type { LiveSettings } from "../messages.ts";
-import { LIVE_GENERATOR, liveDocument } from "../page.ts";
+import { liveDocument } from "../page.ts";
 import { bundledScripts } from "./bundle.ts";
 import { keptRecording } from "./recording.ts";
-
-const LIVE_PAGE: PageKind = { generator: LIVE_GENERATOR, name: "a live page of agentrl" };
 
 /**
  * Refuses to replace a file that is no live page.
