@@ -71,7 +71,7 @@ gpuTest(
 );
 
 gpuTest(
-  "a session answers in the order in which it is asked, stops between steps and begins anew",
+  "a session answers in the order in which it is asked, stops between steps and begins again",
   async () => {
     const { send, next, answers } = listenTo({ openCommands });
     send({ kind: "open" });

@@ -38,7 +38,7 @@ export function listenTo(
     },
   });
   let seen = 0;
-  /** The next answer of a kind; those before it are passed over. */
+  /** The next answer of a kind; those before it are skipped. */
   async function next<Kind extends Answer["kind"]>(
     kind: Kind,
   ): Promise<Extract<Answer, { kind: Kind }>> {
