@@ -33,7 +33,7 @@ const TEMPERATURES = [0.05, 5] as const;
 const MOST_STEPS = 8;
 
 /** Tokens on which a hypothesis is tried first, and the share of their gap that it must not leave. */
-const FEW_TOKENS = 512;
+const FEW_TOKENS = 128;
 const MOST_LEFT_OF_FEW = 0.6;
 
 /** What is needed to compute hypotheses. */
@@ -141,7 +141,7 @@ async function fitPadding(
   return found.toSorted((a, b) => a.leftNats - b.leftNats).at(0);
 }
 
-/** Sequences of a few hundred tokens: what explains nothing of them is not computed for thousands. */
+/** A few sequences: what explains nothing of them is not computed for thousands. */
 function firstOf(tokens: readonly GapToken[]): readonly GapToken[] {
   const groups = [...Map.groupBy(tokens, ({ sequence }) => sequence).values()];
   let count = 0;

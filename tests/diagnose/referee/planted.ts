@@ -26,11 +26,12 @@ type Side = (
 
 const exact: Side = (ids, { model }) => Array.from(scoreToy(model, ids).logp).map(Math.fround);
 /** Like logits of two engines in bf16: to both sides, larger where the token is less likely. */
-const noisy: Side = (ids, { model, noise }) =>
+const noisyBy = (size: number): Side => (ids, { model, noise }) =>
   Array.from(
     scoreToy(model, ids).logp,
-    (logp) => Math.min(0, logp + 0.02 * noise() * Math.sqrt(1 - Math.exp(logp))),
+    (logp) => Math.min(0, logp + size * noise() * Math.sqrt(1 - Math.exp(logp))),
   );
+const noisy = noisyBy(0.02);
 const atTemperature = (T: number): Side => (ids, { model }) =>
   Array.from(scoreToy(model, ids, (logits) => logits.map((z) => z / T)).logp);
 const stale = (size: number): Side => (ids, { model, seed }) =>
@@ -132,6 +133,13 @@ export const PLANTED: Readonly<
     sides: { sampler: noisy, old: noisy },
     ids: ["sides_agree"],
     causes: ["bf16_noise", "bf16_noise"],
+  },
+  "healthy, bf16 noise of logits around 40 on both": {
+    sides: { sampler: noisyBy(0.06), old: noisyBy(0.06) },
+    ids: ["sides_agree"],
+    causes: ["bf16_noise", "bf16_noise"],
+    spread: 12,
+    isUniform: true,
   },
   "healthy, f32": {
     sides: { sampler: exact, old: exact },

@@ -6,14 +6,9 @@ import {
   type RefereeDocument,
 } from "../../../src/diagnose/referee/report_schema.ts";
 import type { Commands } from "../../../src/gpu/commands.ts";
-import { seededWeights, type Weights64 } from "../../model/float64_decoder.ts";
-import {
-  type FileTensor,
-  type RandomConfig,
-  VARIANTS,
-  weightsOf,
-  writeWeights,
-} from "../../model/random_decoder.ts";
+import { seededWeights } from "../../model/float64_decoder.ts";
+import { type RandomConfig, VARIANTS } from "../../model/random_decoder.ts";
+import { writeAdapter, writeModel } from "./real_models.ts";
 import { type RealForm, type Stated, writeRealDump } from "./real_formats.ts";
 import {
   alsoInBf16,
@@ -49,6 +44,8 @@ export interface RealPlant {
   readonly sampling?: Sampling;
   /** Folder of the reference: the model before so large a change. */
   readonly reference?: { readonly size: number };
+  /** The model is a base with an adapter, and the base is the folder of the reference. */
+  readonly hasAdapter?: true;
   /** Ids of findings that are violated or suspect. */
   readonly named: readonly string[];
   /** Ids of what is said to be not checkable. */
@@ -70,6 +67,10 @@ const start = (size: number): RealSide => (sequence, dump) =>
 /** Another model of the same shape. */
 const another: RealSide = (sequence, dump) =>
   noisy(sequence, { ...dump, weights: seededWeights(dump.config, dump.seed + 4321) });
+
+/** The model before its adapter. */
+const withoutAdapter: RealSide = (sequence, dump) =>
+  noisy(sequence, { ...dump, weights: seededWeights(dump.config, dump.seed) });
 
 export const REAL_PLANTS: Readonly<Record<string, RealPlant>> = {
   "healthy, f32": {
@@ -274,6 +275,12 @@ export const REAL_PLANTS: Readonly<Record<string, RealPlant>> = {
     named: ["sampler_off"],
     causes: [["other_folder"], BF16, AGREES],
   },
+  "old policy leaves the adapter out": {
+    sides: { sampler: noisy, old: withoutAdapter },
+    hasAdapter: true,
+    named: ["old_off"],
+    causes: [BF16, ["other_folder"]],
+  },
   "reference is the policy": {
     sides: { old: exact, reference: noisy },
     reference: { size: 0.2 },
@@ -289,21 +296,6 @@ export const REAL_PLANTS: Readonly<Record<string, RealPlant>> = {
 };
 
 const ARCHITECTURES = ["qwen3", "llama3_scaled", "qwen2", "llama"] as const;
-
-/** Writes a model's folder. */
-function writeModel(folder: string, config: RandomConfig, weights: Weights64): void {
-  Deno.mkdirSync(folder, { recursive: true });
-  Deno.writeTextFileSync(`${folder}/config.json`, JSON.stringify({ ...config, bos_token_id: 1 }));
-  const tensors = Array.from(
-    weightsOf(config),
-    ([name, { shape }]): [string, FileTensor] => [name, {
-      shape,
-      dtype: "F32",
-      values: () => Float32Array.from(weights.get(name)!),
-    }],
-  );
-  writeWeights(`${folder}/model.safetensors`, new Map(tensors));
-}
 
 /** What the command said of a planted dump. */
 export interface RealVerdict {
@@ -337,23 +329,30 @@ export async function judgeReal(
 ): Promise<RealVerdict> {
   const plant = REAL_PLANTS[name]!;
   const config: RandomConfig = VARIANTS[ARCHITECTURES[seed % ARCHITECTURES.length]!];
-  const weights = seededWeights(config, seed);
+  const base = seededWeights(config, seed);
+  const adapter = plant.hasAdapter && `${folder}/adapter`;
+  const weights = adapter === undefined
+    ? base
+    : writeAdapter(adapter, { config, weights: base, seed });
   const { sampling, sides, form = "common_dump", stated } = plant;
   const dump: RealDump = drawDump({ config, weights, seed }, {
     ...sampling,
     ...(count !== undefined && { count }),
   });
   const model = `${folder}/model`;
-  writeModel(model, config, weights);
+  writeModel(model, config, base);
   const tokens = writeRealDump(folder, { dump, sides, form, ...(stated && { stated }) });
-  const reference = plant.reference && `${folder}/start`;
-  if (reference) writeModel(reference, config, moved(weights, seed + 900, plant.reference!.size));
+  const reference = plant.reference ? `${folder}/start` : plant.hasAdapter && model;
+  if (plant.reference) {
+    writeModel(`${folder}/start`, config, moved(weights, seed + 900, plant.reference.size));
+  }
   const outcome = await command.run(
     {
       ...FLAGS,
       model,
       tokens,
       ...(reference !== undefined && { reference }),
+      ...(adapter !== undefined && { adapter }),
     },
     [],
     { openCommands: () => Promise.resolve(commands) },
