@@ -16,6 +16,10 @@ Deno.test("readContent() takes a referee's document by its format, and refuses a
     const { referees } = await readContent([path]);
     assertEquals(referees, [{ name: "any.json", document: JSON.parse(JSON.stringify(document)) }]);
     assertEquals((await readContent([folder])).referees.length, 1);
+    const other = `${folder}/kept_as.txt`;
+    Deno.writeTextFileSync(other, JSON.stringify(document, null, 2));
+    assertEquals((await readContent([other])).referees.length, 1);
+    Deno.removeSync(other);
     for (
       const damage of [
         { verdict: undefined },

@@ -9,7 +9,7 @@ import { isOwnRun, MAX_JUDGED_BYTES } from "../../files/own_run.ts";
 import { contentOf, type PathContent } from "../../files/token_source.ts";
 import { exists, infoOf, isFolder, namesIn } from "../../files/paths.ts";
 import { runPaths } from "../../run/run_directory.ts";
-import { readText } from "../../files/read_file.ts";
+import { fillFrom, openRegularFile, readText } from "../../files/read_file.ts";
 import { readLabRecord } from "../../lab/lab.ts";
 import { readSettings } from "../../run/run_settings.ts";
 import { triageRun } from "../../run/triage_run.ts";
@@ -73,9 +73,25 @@ async function readJudgedRun(
 /** JSON documents of ours are small; a larger file is somebody's log. */
 const MAX_DOCUMENT_BYTES = 32 * 2 ** 20;
 
+/** Bytes in which a document that names its format has done so. */
+const FORMAT_BYTES = 256;
+
+/** True of a file that begins as a document that names its format, whatever its own name is. */
+function namesItsFormat(path: string): boolean {
+  if (infoOf(path)?.isFile !== true) return false;
+  const { file } = openRegularFile(path, { maxBytes: Infinity });
+  try {
+    const start = fillFrom(file, new Uint8Array(FORMAT_BYTES));
+    return /^\s*\{\s*"format":\s*"agentrl_\w+"/.test(new TextDecoder().decode(start));
+  } finally {
+    file.close();
+  }
+}
+
 /** The value in a file of one JSON document; undefined where it holds anything else. */
 function documentIn(path: string): unknown {
-  if (!path.endsWith(".json") || (infoOf(path)?.size ?? Infinity) > MAX_DOCUMENT_BYTES) return;
+  if (!path.endsWith(".json") && !namesItsFormat(path)) return undefined;
+  if ((infoOf(path)?.size ?? Infinity) > MAX_DOCUMENT_BYTES) return undefined;
   try {
     return JSON.parse(readText(path, { maxBytes: MAX_DOCUMENT_BYTES }));
   } catch (error) {
