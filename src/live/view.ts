@@ -3,7 +3,7 @@ import type { CheckResult } from "../diagnose/invariant.ts";
 import type { MetricsRow } from "../rl/metrics.ts";
 import type { Chart, Tone } from "../report/chart.ts";
 import { episodeTokens } from "../report/episode_tokens.ts";
-import { findingsPart } from "../report/findings_part.ts";
+import { findingGroups, firstPart } from "../report/findings_part.ts";
 import { formatCount, formatNumber } from "../report/format.ts";
 import { type Html, html, NOTHING } from "../report/html.ts";
 import { dataTable, verdictMark } from "../report/tables.ts";
@@ -245,6 +245,13 @@ function checksPart(state: LiveState): Html {
   }</details>`;
 }
 
+/** The note, what to do first, all findings. A cause says more of what to do than the invariant that it violates. */
+function triageWords({ note, causes, findings }: LiveTriage): Html {
+  const named = findings.filter(({ id }) => causes.some(({ fault }) => fault === id));
+  const first = firstPart(named.length > 0 ? named : findings);
+  return html`<p>${note}</p>${first}${findingGroups(findings, new Map())}`;
+}
+
 function wordsPart(state: LiveState): Html {
   return html`<div class="pair">${
     runNames(state).map((name) => {
@@ -255,7 +262,7 @@ function wordsPart(state: LiveState): Html {
           state,
         )}</h3>${triage === undefined
           ? html`<p class="note">Triage reads the metrics of each step; its words will stand here.</p>`
-          : html`<p>${triage.note}</p>${findingsPart(triage.findings, new Map())}`}</div>
+          : triageWords(triage)}</div>
       `;
     })
   }</div>`;
