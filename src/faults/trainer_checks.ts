@@ -14,9 +14,7 @@ import type { TrainingSetup } from "../rl/setup.ts";
 import { onePass } from "../rl/stages.ts";
 import { collate, type TrainBatch } from "../rl/train_batch.ts";
 import { ALGORITHMS } from "../rl/algorithms.ts";
-import { at } from "../core/element.ts";
 import { mean } from "../core/statistics.ts";
-import { maxPolicyTokens } from "../rollout/episode_source.ts";
 import { Trainer } from "../rl/trainer.ts";
 import type { PreparedUpdate } from "../rl/update.ts";
 import type {
@@ -121,32 +119,6 @@ async function lossInputs(trainer: Trainer, batch: TrainBatch) {
   };
 }
 
-/** Whether the trainer's parts of a whole batch are one, with the weights of one pass: it then has the same gradient. */
-function isOnePass(
-  { config, stages, source }: TrainingSetup,
-  { batch, prepared: { mask_BC } }: {
-    readonly batch: TrainBatch;
-    readonly prepared: PreparedUpdate;
-  },
-): boolean {
-  const { packed: { columnCount, episodeCount } } = batch;
-  const episodes = Array.from({ length: episodeCount }, (_, b) => b);
-  const context = { config, mask_BC, columnCount, maxPolicyTokens: maxPolicyTokens(source.spec) };
-  const parts = stages.accumulate(episodes, context).map((part) => ({
-    episodes: [...part.episodes],
-    // As the loss reads them.
-    weight_BC: Float32Array.from(part.weight_BC),
-    meanWeight_BC: Float32Array.from(part.meanWeight_BC),
-  }));
-  const [whole] = onePass(episodes, context);
-  const [part] = parts;
-  const isSame = (a: ArrayLike<number>, b: ArrayLike<number>) =>
-    a.length === b.length && Array.from(a).every((value, i) => value === Math.fround(at(b, i)));
-  return whole !== undefined && part !== undefined && parts.length === 1 &&
-    isSame(part.episodes, whole.episodes) && isSame(part.weight_BC, whole.weight_BC) &&
-    isSame(part.meanWeight_BC, whole.meanWeight_BC);
-}
-
 /** Episodes of the next step that show well enough which problems and random numbers it draws. */
 const NEXT_EPISODES = 16;
 
@@ -249,9 +221,10 @@ function checkable(
         : paddedInputs(trainer, collate(trajectories, { groupId_B, vocabSize, padColumns })),
     advantages: (groups_B) =>
       stages.advantages({ ...batch, groupId_B: groups_B }, { config, baseline }).advantage_B,
-    // The gradient of the loss is the accumulated one.
+    // The gradient of the loss is the accumulated one. In one pass it is always computed again, after other passes: what they
+    // leave behind shows here.
     gradient: async (kind) =>
-      kind === "accumulated" || isOnePass(setup, options)
+      kind === "accumulated"
         ? (await unpadded()).gradient_W
         : (await trainer.lossAndGradient(batch, { prepared, accumulate: onePass })).gradient_W,
     update: () => withBorrowed(setup, { request }, (scratch) => update(scratch, batch)),

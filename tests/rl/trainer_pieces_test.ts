@@ -1,7 +1,12 @@
 /** Tests of steps whose batch is larger than the learner or the decoder holds: computed in pieces, they are the same step. */
 import { assert, assertEquals } from "@std/assert";
 import { Learner } from "../../src/model/learner.ts";
-import { createParameters, destroyParameters, readParameters } from "../../src/model/parameters.ts";
+import {
+  createParameters,
+  destroyParameters,
+  readParameters,
+  writeParameters,
+} from "../../src/model/parameters.ts";
 import { globalNorm } from "../../src/reference/clip_adam.ts";
 import { trainingSetup } from "../../src/rl/setup.ts";
 import { Trainer } from "../../src/rl/trainer.ts";
@@ -65,8 +70,41 @@ gpuTest(
     } as const;
     const whole = await rolloutResident(decoder, request);
     Object.defineProperty(decoder, "maxEpisodes", { value: 7 });
-    assertEquals(await rolloutResident(decoder, request), whole);
+    const { counters } = commands.gpu;
+    const submitted = counters.submits;
+    const seen: { readonly submits: number; readonly readbacks: number }[] = [];
+    const readBefore = counters.readbacks;
+    const whileRunning = () =>
+      void seen.push({
+        submits: counters.submits - submitted,
+        readbacks: counters.readbacks - readBefore,
+      });
+    assertEquals(await rolloutResident(decoder, { ...request, whileRunning }), whole);
+    // Once, of three parts, and after the device was given its work.
+    assertEquals(seen, [{ submits: 1, readbacks: 0 }]);
     decoder.destroy();
     destroyParameters(parameters);
   },
 );
+
+gpuTest("Trainer.loss() is that of lossAndGradient() and leaves the gradient alone", async () => {
+  const { commands, agent } = await openBench();
+  const parameters = createParameters(commands, agent.config, agent.weights_W);
+  const setup = trainingSetup(commands, {
+    config: smallConfig({ klCoef: 0.1, entropyCoef: 0.01 }),
+  });
+  const trainer = new Trainer(setup, { parameters, isLearnerLate: true });
+  const batch = await trainer.sampleBatch();
+  const prepared = await trainer.prepare(batch);
+  const { loss, gradient_W } = await trainer.lossAndGradient(batch, { prepared });
+  assert(Number.isFinite(loss) && loss !== 0 && globalNorm(gradient_W) > 0);
+  const other_W = agent.weights_W.map((w) => 0.9 * w);
+  writeParameters(commands, parameters, other_W);
+  const otherLoss = await trainer.loss(batch, prepared);
+  assert(otherLoss !== loss);
+  assertSameBits("gradient", await trainer.learner.readGradient(), gradient_W);
+  assertEquals((await trainer.lossAndGradient(batch, { prepared })).loss, otherLoss);
+  assertSameBits("weights", await readParameters(commands, parameters), other_W);
+  trainer.destroy();
+  destroyParameters(parameters);
+});
