@@ -15,6 +15,7 @@ struct Params {
 @group(0) @binding(4) var<storage, read_write> partials: array<vec4f>;
 
 override LANES: u32 = 8;
+const SPREAD_LANES = 0u;
 var<private> column4: u32;
 var<private> chunk_offset4: u32;
 
@@ -31,13 +32,21 @@ fn store_bias(output4: u32, sum: vec4f) {
   }
 }
 
+// Block of inner columns and block of outputs. Where a workgroup has more lanes than there are blocks of columns, they
+// go on in the next outputs; elsewhere all lanes have the same outputs, whose addresses a CPU then computes once.
+fn block_place(id: vec3u) -> vec2u {
+  if (SPREAD_LANES == 0u) { return id.xy; }
+  let unit = grid_place(id, LANES);
+  let blocks = params.width4 / WEIGHT_COLUMNS4;
+  return vec2u(unit % blocks, unit / blocks);
+}
+
 @compute @workgroup_size(LANES)
 fn linear_backward_weight(@builtin(global_invocation_id) id: vec3u) {
-  let unit = grid_place(id, LANES);
-  let units = params.width4 / WEIGHT_COLUMNS4;
-  column4 = WEIGHT_COLUMNS4 * (unit % units);
-  let output0 = WEIGHT_OUTPUTS * (unit / units);
-  if (output0 >= params.column_count) { return; }
+  let place = block_place(id);
+  column4 = WEIGHT_COLUMNS4 * place.x;
+  let output0 = WEIGHT_OUTPUTS * place.y;
+  if (column4 >= params.width4 || output0 >= params.column_count) { return; }
   chunk_offset4 = id.z * params.chunk_stride4;
   accumulate_weights(chunk_start[id.z], chunk_start[id.z + 1u], params.dy_width4, output0 / 4u, params.width4, column4);
   store_weights(output0, params.column_count, column4 == 0u && params.has_bias == 1u);

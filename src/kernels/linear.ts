@@ -19,6 +19,7 @@ import {
   CHUNK_ROWS,
   GRID,
   gridGroups,
+  groupsOf,
   input,
   kernelOf,
   operandInput,
@@ -226,12 +227,17 @@ export function addLinearBackwardWeight<Size extends RowSize>(
 ): void {
   const { dy_NM, x_NK, chunkStart_9, partials, shape, dyWidth = shape.columnCount } = options;
   const { weightOutputs, weightColumns, weightLanes } = commands.gpu.tuning;
+  const columnBlocks = shape.width / weightColumns;
+  const outputBlocks = Math.ceil(shape.columnCount / weightOutputs);
   const kernel = kernelOf(commands.gpu, LINEAR_BACKWARD_WEIGHT, {
     WEIGHT_OUTPUTS4: weightOutputs / 4,
     WEIGHT_COLUMNS4: weightColumns / 4,
     LANES: weightLanes,
+    SPREAD_LANES: Number(weightLanes > columnBlocks),
   });
-  const blocks = (shape.width / weightColumns) * Math.ceil(shape.columnCount / weightOutputs);
+  const groups = weightLanes > columnBlocks
+    ? gridGroups(columnBlocks * outputBlocks, weightLanes)
+    : [groupsOf(columnBlocks, weightLanes), outputBlocks] as const;
   plan.add(kernel, {
     bindings: { dy_NM, x_NK, chunk_start: chunkStart_9, partials },
     launch: ({ rowCount }) => ({
@@ -244,7 +250,7 @@ export function addLinearBackwardWeight<Size extends RowSize>(
         chunk_stride4: options.chunkStride / 4,
         has_bias: Number(options.hasBias),
       },
-      workgroups: [...gridGroups(blocks, weightLanes), ROW_CHUNKS],
+      workgroups: [...groups, ROW_CHUNKS],
     }),
   });
 }
