@@ -4,6 +4,7 @@ import { LOG_READERS } from "../../src/logs/readers.ts";
 import { withFolder } from "../files/with_folder.ts";
 import { bytesOf, scalarEvent } from "../logs/wire_bytes.ts";
 import { agentrl, assertRefused } from "./command_line.ts";
+import { agentrlHere, commandTest } from "./in_process.ts";
 
 const CSV = "step,rewrd,loss\n1,0.5,nan\n2,0.25,-0\n";
 
@@ -12,7 +13,7 @@ Deno.test("agentrl formats lists every reader in 80 columns", async () => {
   assertEquals(code, 0);
   for (const { form } of LOG_READERS) assertMatch(stdout, new RegExp(`^${form}: `, "m"));
   assert(stdout.split("\n").every((line) => line.length <= 80));
-  const { formats } = JSON.parse((await agentrl(["formats", "--json"])).stdout);
+  const { formats } = JSON.parse((await agentrlHere(["formats", "--json"])).stdout);
   assertEquals(
     formats.map(({ form }: { form: string }) => form),
     LOG_READERS.map(({ form }) => form),
@@ -62,28 +63,31 @@ Deno.test("agentrl convert reads standard input, also packed and binary", () =>
     assertEquals(await convert(packed, `${folder}/b.jsonl`), expected);
   }));
 
-Deno.test("agentrl convert refuses bad input with one sentence and writes nothing", () =>
-  withFolder(async (folder) => {
-    const log = `${folder}/log.csv`;
-    const out = `${folder}/out.jsonl`;
-    Deno.writeTextFileSync(log, CSV);
-    Deno.linkSync(log, `${folder}/link.csv`);
-    const refuses = async (args: readonly string[], sentence: RegExp) =>
-      assertRefused(await agentrl(["convert", ...args]), { code: 2, sentence });
-    await refuses([log], /--out is required/);
-    await refuses([log, "--out", `${folder}/link.csv`], /which this command reads/);
-    await refuses([log, "--out", out, "--map", "x"], /--map must be THEIRS=OURS/);
-    await refuses([log, "--out", out, "--map", "lss=x"], /has no key lss; did you mean "loss"/);
-    await refuses([log, "--out", out, "--map", "loss=rewrd"], /has a key rewrd already/);
-    await refuses([log, "--out", out, "--map", "a=x", "--map", "b=x"], /--map names x twice/);
-    await refuses([`${folder}/none`, "--out", out], /there is no such file or folder/);
-    await refuses([folder, "--out", `${folder}/none/x.jsonl`], /Cannot write/);
-    assertEquals(Array.from(Deno.readDirSync(folder), ({ name }) => name).sort(), [
-      "link.csv",
-      "log.csv",
-    ]);
-    assertEquals(Deno.readTextFileSync(log), CSV);
-  }));
+commandTest(
+  "agentrl convert refuses bad input with one sentence and writes nothing",
+  () =>
+    withFolder(async (folder) => {
+      const log = `${folder}/log.csv`;
+      const out = `${folder}/out.jsonl`;
+      Deno.writeTextFileSync(log, CSV);
+      Deno.linkSync(log, `${folder}/link.csv`);
+      const refuses = async (args: readonly string[], sentence: RegExp) =>
+        assertRefused(await agentrlHere(["convert", ...args]), { code: 2, sentence });
+      await refuses([log], /--out is required/);
+      await refuses([log, "--out", `${folder}/link.csv`], /which this command reads/);
+      await refuses([log, "--out", out, "--map", "x"], /--map must be THEIRS=OURS/);
+      await refuses([log, "--out", out, "--map", "lss=x"], /has no key lss; did you mean "loss"/);
+      await refuses([log, "--out", out, "--map", "loss=rewrd"], /has a key rewrd already/);
+      await refuses([log, "--out", out, "--map", "a=x", "--map", "b=x"], /--map names x twice/);
+      await refuses([`${folder}/none`, "--out", out], /there is no such file or folder/);
+      await refuses([folder, "--out", `${folder}/none/x.jsonl`], /Cannot write/);
+      assertEquals(Array.from(Deno.readDirSync(folder), ({ name }) => name).sort(), [
+        "link.csv",
+        "log.csv",
+      ]);
+      assertEquals(Deno.readTextFileSync(log), CSV);
+    }),
+);
 
 Deno.test("agentrl convert writes a token dump as the common dump, and nothing where a row is damaged", () =>
   withFolder(async (folder) => {

@@ -12,6 +12,7 @@ import { withFolder } from "../files/with_folder.ts";
 import { accessViolations } from "./accessibility.ts";
 import { openFile, withBrowser } from "./browser.ts";
 import { agentrl, assertRefused } from "./command_line.ts";
+import { agentrlHere, commandTest } from "./in_process.ts";
 import type { Browser, Page, PageElement } from "./devtools.ts";
 
 /** A TRL log of 30 rows whose sampler and trainer disagree, with a key that tries to break out of the page. */
@@ -350,7 +351,7 @@ Deno.test("openFile() hears of errors, warnings and requests of a page", async (
   });
 });
 
-Deno.test("agentrl report refuses what it cannot show, and writes nothing then", async () => {
+commandTest("agentrl report refuses what it cannot show, and writes nothing then", async () => {
   await withFolder(async (folder) => {
     Deno.writeTextFileSync(`${folder}/other.json`, `{"a": 1}`);
     Deno.mkdirSync(`${folder}/empty`);
@@ -365,7 +366,7 @@ Deno.test("agentrl report refuses what it cannot show, and writes nothing then",
       [[`${folder}/broken`], /holds no metrics in a known form/],
     ];
     for (const [paths, sentence] of cases) {
-      assertRefused(await agentrl(["report", ...paths, "--out", out]), { code: 2, sentence });
+      assertRefused(await agentrlHere(["report", ...paths, "--out", out]), { code: 2, sentence });
     }
     assertEquals(
       Array.from(Deno.readDirSync(folder)).some(({ name }) => name === "report.html"),
