@@ -83,11 +83,17 @@ fn embed() {
   }
 }
 
+// Widths and counts that the compiler must not know: Mesa would write out the loops to them, at every call, and look over
+// the kernel again each time. Its pipeline would take four times as long.
+fn norm_width4() -> u32 { return min(WIDTH4, params.max_positions + WIDTH4); }
+fn slots_here() -> u32 { return min(SLOTS, params.max_positions + SLOTS); }
+
 fn normalize(gain_offset4: u32) {
+  let width4 = norm_width4();
   for (var r = lane; r < SLOTS; r += LANES) {
     input_at = x_at(r);
-    let moments = layernorm_moments(WIDTH4);
-    for (var c = 0u; c < WIDTH4; c++) {
+    let moments = layernorm_moments(width4);
+    for (var c = 0u; c < width4; c++) {
       memory[normed_at(r) + c] = layernorm_output(
         layernorm_input(c), moments, load_parameter(gain_offset4 + c), load_parameter(gain_offset4 + WIDTH4 + c));
     }
@@ -237,7 +243,7 @@ fn order_slots() {
   for (var r = lane; r < SLOTS; r += LANES) {
     let key = order_key(r);
     var place = 0u;
-    for (var other = 0u; other < SLOTS; other++) {
+    for (var other = 0u; other < slots_here(); other++) {
       let other_key = order_key(other);
       place += u32(other_key > key || (other_key == key && other < r));
     }
@@ -245,7 +251,7 @@ fn order_slots() {
   }
   if (lane == 0u) {
     var running = 0u;
-    for (var r = 0u; r < SLOTS; r++) {
+    for (var r = 0u; r < slots_here(); r++) {
       running += u32(here[r].status == SLOT_RUNNING);
     }
     live_count = running;
