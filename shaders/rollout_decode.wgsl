@@ -83,8 +83,8 @@ fn embed() {
   }
 }
 
-// Widths and counts that the compiler must not know: Mesa would write out the loops to them, at every call, and look over
-// the kernel again each time. Its pipeline would take four times as long.
+// Ends of loops that the compiler must not know: Mesa would write such loops out at every call, and look over the whole
+// kernel again for each, so that its pipeline would take five times as long.
 fn norm_width4() -> u32 { return min(WIDTH4, params.max_positions + WIDTH4); }
 fn slots_here() -> u32 { return min(SLOTS, params.max_positions + SLOTS); }
 
