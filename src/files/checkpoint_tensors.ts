@@ -41,9 +41,13 @@ const ALL_DTYPES: DtypeBytes = {
 
 /** A tensor in a file that is not read yet. */
 export interface StoredTensor {
+  /** Its name in the checkpoint. */
   readonly name: string;
+  /** The file that holds it. */
   readonly path: string;
+  /** How its values are stored. */
   readonly dtype: WeightDtype;
+  /** Its sizes, outermost first. */
   readonly shape: readonly number[];
   /** Of its first byte in the file. */
   readonly offsetBytes: number;
@@ -173,7 +177,7 @@ function requireFinite(bytes: Uint8Array<ArrayBuffer>, tensor: StoredTensor): vo
     ? new Uint32Array(bytes.buffer, 0, bytes.length / 4)
     : new Uint16Array(bytes.buffer, 0, bytes.length / 2);
   for (let i = 0; i < values.length; i++) {
-    if ((values[i] & exponent) === exponent) {
+    if (((values[i] ?? 0) & exponent) === exponent) {
       throw new UserError(`Cannot use ${path}: tensor "${name}" holds a value that is not finite`);
     }
   }

@@ -1,4 +1,5 @@
 /** Loads a Hugging Face folder onto the device: checked against its configuration first, then streamed, some rows at a time. */
+import { at } from "../core/element.ts";
 import { UserError } from "../core/errors.ts";
 import { suggestName } from "../core/nearest.ts";
 import type { Commands } from "../gpu/commands.ts";
@@ -31,10 +32,15 @@ import { readModelConfig } from "./model_config.ts";
 
 /** A checkpoint whose headers were read and found to agree. */
 export interface DecoderFiles {
+  /** The folder. */
   readonly path: string;
+  /** What config.json says. */
   readonly config: DecoderConfig;
+  /** Where each weight goes. */
   readonly layout: DecoderLayout;
+  /** The checkpoint's tensors by name, unread. */
   readonly tensors: ReadonlyMap<string, StoredTensor>;
+  /** The adapter that is merged, if any. */
   readonly adapter: LoraAdapter | undefined;
 }
 
@@ -90,7 +96,7 @@ function areEqual(one: StoredTensor, other: StoredTensor): boolean {
   const hashOf = (tensor: StoredTensor) => {
     let hash = 2166136261;
     readRows(tensor, (_, bytes) => {
-      for (let i = 0; i < bytes.length; i++) hash = Math.imul(hash ^ bytes[i], 16777619);
+      for (let i = 0; i < bytes.length; i++) hash = Math.imul(hash ^ (bytes[i] ?? 0), 16777619);
     });
     return hash;
   };
@@ -218,8 +224,8 @@ function loadMatrix(commands: Commands, files: DecoderFiles, target: {
   readonly matrix: number;
 }): void {
   const { weights, matrix } = target;
-  const { sources, width } = files.layout.matrices[matrix];
-  const { storage } = weights.matrices[matrix];
+  const { sources, width } = at(files.layout.matrices, matrix);
+  const { storage } = at(weights.matrices, matrix);
   let first = 0;
   for (const { name, rowCount } of sources) {
     const tensor = files.tensors.get(name);
@@ -244,6 +250,7 @@ function loadMatrix(commands: Commands, files: DecoderFiles, target: {
 
 /** A model on the device. */
 export interface LoadedDecoder {
+  /** To be freed with `destroyDecoderWeights`. */
   readonly weights: DecoderWeights;
   /** Whether a matrix had to be rounded, because bf16 was asked for and the file or the adapter holds more. */
   readonly isRounded: boolean;

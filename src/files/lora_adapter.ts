@@ -1,4 +1,5 @@
 /** LoRA adapters as PEFT writes them: W + scale · B A, merged row by row while the model is read (Hu et al. 2021). */
+import { at } from "../core/element.ts";
 import { UserError } from "../core/errors.ts";
 import { widenBf16, widenF16 } from "../model/weight_values.ts";
 import { findTensorsOf, readRows, type StoredTensor } from "./checkpoint_tensors.ts";
@@ -7,10 +8,13 @@ import { exists } from "./paths.ts";
 
 /** What is added to one matrix. */
 export interface LoraDelta {
-  /** A [R, width] and B [rows, R]. */
+  /** A [R, width]. */
   readonly a_RK: Float32Array;
+  /** B [rows, R]. */
   readonly b_MR: Float32Array;
+  /** R. */
   readonly rank: number;
+  /** What B A is multiplied by. */
   readonly scale: number;
 }
 
@@ -48,7 +52,7 @@ function transposed(values_MN: Float32Array, width: number): Float32Array {
   const rows = values_MN.length / width;
   const result = new Float32Array(values_MN.length);
   for (let m = 0; m < rows; m++) {
-    for (let n = 0; n < width; n++) result[n * rows + m] = values_MN[m * width + n];
+    for (let n = 0; n < width; n++) result[n * rows + m] = values_MN[m * width + n] ?? NaN;
   }
   return result;
 }
@@ -77,7 +81,7 @@ function sorted(
   for (const [name, tensor] of tensors) {
     const inner = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : undefined;
     const [, module, embedding, half, adapter] = HALF.exec(inner ?? "") ?? [];
-    if (module !== undefined) {
+    if (module !== undefined && half !== undefined) {
       if (adapter !== undefined) adapters.add(adapter);
       const isEmbedding = embedding !== undefined;
       pairs.set(module, { ...pairs.get(module), [half]: tensor, isEmbedding });
@@ -134,7 +138,7 @@ function deltaOf(
   const [a, b] = [readValues(A), readValues(B)];
   // An embedding looks rows up: its table [V, D] gains (B A)ᵀ = Aᵀ Bᵀ.
   return isEmbedding
-    ? { a_RK: transposed(b, rank), b_MR: transposed(a, A.shape[1]), rank, scale }
+    ? { a_RK: transposed(b, rank), b_MR: transposed(a, at(A.shape, 1)), rank, scale }
     : { a_RK: a, b_MR: b, rank, scale };
 }
 
@@ -183,9 +187,14 @@ export function mergeRows(
   for (let n = 0; n * width < rows_NK.length; n++) {
     sum_K.fill(0);
     for (let r = 0; r < rank; r++) {
-      const b = b_MR[(firstRow + n) * rank + r];
-      for (let k = 0; k < width; k++) sum_K[k] += b * a_RK[r * width + k];
+      const b = b_MR[(firstRow + n) * rank + r] ?? NaN;
+      for (let k = 0; k < width; k++) {
+        sum_K[k] = (sum_K[k] ?? NaN) + b * (a_RK[r * width + k] ?? NaN);
+      }
     }
-    for (let k = 0; k < width; k++) rows_NK[n * width + k] += scale * sum_K[k];
+    for (let k = 0; k < width; k++) {
+      const i = n * width + k;
+      rows_NK[i] = (rows_NK[i] ?? NaN) + scale * (sum_K[k] ?? NaN);
+    }
   }
 }

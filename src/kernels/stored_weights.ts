@@ -51,6 +51,7 @@ export interface WeightSlice {
 
 /** A matrix [rows, width] on the device. */
 export interface StoredMatrix {
+  /** How its values lie on the device. */
   readonly storage: WeightStorage;
   /** A multiple of 8. */
   readonly width: number;

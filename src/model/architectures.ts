@@ -44,12 +44,15 @@ export const ARCHITECTURES = {
 export interface MatrixSource {
   /** Its name in the checkpoint. */
   readonly name: string;
+  /** Rows of it. */
   readonly rowCount: number;
 }
 
 /** Matrices that one product reads, stacked: queries, keys and values are one, gates and what they gate are one. */
 export interface MatrixLayout {
+  /** Its tensors, from the first row on. */
   readonly sources: readonly MatrixSource[];
+  /** Rows of all of them. */
   readonly rowCount: number;
   /** Columns. */
   readonly width: number;
@@ -63,6 +66,7 @@ export interface MatrixLayout {
 export interface VectorLayout {
   /** Its name in the checkpoint. */
   readonly name: string;
+  /** Floats of it. */
   readonly length: number;
   /** Floats before it, a multiple of 8. */
   readonly offset: number;
@@ -70,27 +74,43 @@ export interface VectorLayout {
 
 /** Matrices of a layer by their place in `DecoderLayout.matrices`, and floats before its vectors; undefined where there is none. */
 export interface LayerLayout {
+  /** Queries, keys and values. */
   readonly qkv: number;
+  /** What follows attention. */
   readonly attentionOutput: number;
+  /** Gates, then what they let through. */
   readonly gateUp: number;
+  /** Back to the width of the model. */
   readonly down: number;
+  /** Gain of the norm before attention. */
   readonly attentionGain: number;
+  /** Gain of the norm before the gates. */
   readonly feedForwardGain: number;
+  /** Gain of the norm of query heads. */
   readonly queryGain: number | undefined;
+  /** Gain of the norm of key heads. */
   readonly keyGain: number | undefined;
+  /** Bias of `qkv`. */
   readonly qkvBias: number | undefined;
+  /** Bias of `attentionOutput`. */
   readonly attentionOutputBias: number | undefined;
+  /** Bias of `gateUp`. */
   readonly gateUpBias: number | undefined;
+  /** Bias of `down`. */
   readonly downBias: number | undefined;
 }
 
 /** Where every weight of a decoder goes. */
 export interface DecoderLayout {
+  /** In the order in which they lie on the device. */
   readonly matrices: readonly MatrixLayout[];
+  /** In the order of their offsets. */
   readonly vectors: readonly VectorLayout[];
   /** Floats of all vectors. */
   readonly vectorLength: number;
+  /** From the first to the last. */
   readonly layers: readonly LayerLayout[];
+  /** Floats before the gain of the last norm. */
   readonly finalGain: number;
   /** The token table's place in `matrices`. */
   readonly table: number;

@@ -1,4 +1,5 @@
 /** The forward of a decoder over rows of one or more sequences, from token ids to log-probs and entropies. */
+import { at } from "../core/element.ts";
 import type { Commands, Plan } from "../gpu/commands.ts";
 import {
   createRowOperand,
@@ -165,9 +166,9 @@ function addProduct(
   const { matrix, ...rest } = options;
   addStoredLinearForward(commands, plan, {
     ...rest,
-    matrix: weights.matrices[matrix],
+    matrix: at(weights.matrices, matrix),
     vectors: weights.vectors,
-    columnCount: weights.layout.matrices[matrix].rowCount,
+    columnCount: at(weights.layout.matrices, matrix).rowCount,
   });
 }
 
@@ -251,15 +252,15 @@ export function decoderPlan(
   const { layout, matrices, config } = weights;
   const forward: Forward = { commands, plan, weights, workspace };
   const { token_N4, x_ND, normed_ND, target_N, segments, result_N4, caches } = workspace;
-  addStoredEmbeddingForward(commands, plan, { token_N4, matrix: matrices[layout.table], x_ND });
+  addStoredEmbeddingForward(commands, plan, { token_N4, matrix: at(matrices, layout.table), x_ND });
   layout.layers.forEach((layer, l) => {
-    addAttention(forward, layer, caches[l % caches.length]);
+    addAttention(forward, layer, at(caches, l % caches.length));
     addFeedForward(forward, layer);
   });
   addNorm(forward, layout.finalGain);
   addStoredLogprobForward(commands, plan, {
     h_ND: normed_ND,
-    matrix: matrices[layout.head],
+    matrix: at(matrices, layout.head),
     target_N,
     segments,
     result_N4,

@@ -19,6 +19,7 @@ export type ArchitectureName = "llama" | "qwen2" | "qwen3";
 
 /** A decoder with RMSNorm, gated SiLU, grouped queries and rotary positions. */
 export interface DecoderConfig {
+  /** Which architecture orders its layers. */
   readonly architecture: ArchitectureName;
   /** V. */
   readonly vocabSize: number;
@@ -36,7 +37,9 @@ export interface DecoderConfig {
   readonly layerCount: number;
   /** Added to the mean square in norms. */
   readonly epsilon: number;
+  /** Base of the rotary angles. */
   readonly theta: number;
+  /** How they are scaled. */
   readonly scaling: RopeScaling;
   /** Which products have biases. */
   readonly biases: {

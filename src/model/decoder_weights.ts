@@ -1,4 +1,5 @@
 /** The weights of a decoder on the device, in parts below the limit of a binding: a layer, a matrix, or slices of one. */
+import { at } from "../core/element.ts";
 import { UserError } from "../core/errors.ts";
 import type { Commands } from "../gpu/commands.ts";
 import { checkDevice, type Gpu } from "../gpu/device.ts";
@@ -51,7 +52,7 @@ function cutMatrix(
     : Math.floor(maxTexels / texels / step) * step;
   if (most === 0) {
     throw new UserError(
-      `Cannot place ${sources[0].name}: ${step} of its rows take ${
+      `Cannot place ${at(sources, 0).name}: ${step} of its rows take ${
         step * texels * TEXEL_BYTES
       } bytes, but one binding holds at most ${maxTexels * TEXEL_BYTES}`,
     );
@@ -76,11 +77,12 @@ export function planParts(
   const slices: PlannedSlice[][] = [];
   let group: string | undefined;
   matrices.forEach((matrix, m) => {
-    const texels = rowTexels(matrix.width, storages[m]);
+    const texels = rowTexels(matrix.width, at(storages, m));
     const total = matrices.reduce(
       (sum, other, i) =>
         other.group === matrix.group
-          ? sum + roundUp(other.rowCount * rowTexels(other.width, storages[i]), FLAT_TEXTURE_WIDTH)
+          ? sum +
+            roundUp(other.rowCount * rowTexels(other.width, at(storages, i)), FLAT_TEXTURE_WIDTH)
           : sum,
       0,
     );
@@ -90,8 +92,8 @@ export function planParts(
         if (group !== matrix.group || total > maxTexels) partTexels.push(0);
         group = matrix.group;
         const part = partTexels.length - 1;
-        const slice = { part, texel: partTexels[part], firstRow, rowCount };
-        partTexels[part] += roundUp(rowCount * texels, FLAT_TEXTURE_WIDTH);
+        const slice = { part, texel: at(partTexels, part), firstRow, rowCount };
+        partTexels[part] = slice.texel + roundUp(rowCount * texels, FLAT_TEXTURE_WIDTH);
         firstRow += rowCount;
         return slice;
       }),
@@ -102,7 +104,9 @@ export function planParts(
 
 /** The weights of a decoder on a device. */
 export interface DecoderWeights {
+  /** What they are of. */
   readonly config: DecoderConfig;
+  /** Where each of them goes. */
   readonly layout: DecoderLayout;
   /** In the order of the layout. */
   readonly matrices: readonly StoredMatrix[];
@@ -120,7 +124,7 @@ export function weightBytes(
   storages: readonly WeightStorage[],
 ): number {
   const texels = layout.matrices.reduce(
-    (sum, { width, rowCount }, m) => sum + rowCount * rowTexels(width, storages[m]),
+    (sum, { width, rowCount }, m) => sum + rowCount * rowTexels(width, at(storages, m)),
     0,
   );
   return texels * TEXEL_BYTES + layout.vectorLength * 4;
@@ -180,9 +184,9 @@ export async function createDecoderWeights(
   }
   checkDevice(gpu);
   const matrices = layout.matrices.map(({ width }, m): StoredMatrix => ({
-    storage: storages[m],
+    storage: at(storages, m),
     width,
-    slices: plan.slices[m].map(({ part, ...slice }) => ({ ...slice, words: parts[part] })),
+    slices: at(plan.slices, m).map(({ part, ...slice }) => ({ ...slice, words: at(parts, part) })),
   }));
   return { config, layout, matrices, vectors, parts, sizeBytes };
 }
@@ -203,7 +207,7 @@ export function writeMatrixRows(
   },
 ): void {
   const { firstRow, bytes } = options;
-  const { width, storage, slices } = weights.matrices[options.matrix];
+  const { width, storage, slices } = at(weights.matrices, options.matrix);
   const texels = rowTexels(width, storage);
   const rowBytes = texels * TEXEL_BYTES;
   const endRow = firstRow + bytes.length / rowBytes;

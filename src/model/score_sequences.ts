@@ -1,4 +1,5 @@
 /** Log-probs and entropies of sequences of token ids under a decoder, in pieces that fit the device. */
+import { at } from "../core/element.ts";
 import { largest } from "../core/statistics.ts";
 import type { Commands } from "../gpu/commands.ts";
 import {
@@ -64,10 +65,11 @@ function pieceInputs(piece: Piece, ids_B: readonly ArrayLike<number>[]) {
   let n = 0;
   for (const { sequence, begin, count } of piece) {
     const first = begin > 0 ? 0 : n;
+    const ids = at(ids_B, sequence);
     for (let i = 0; i < count; i++, n++) {
       const position = begin + i;
-      token_N4.set([ids_B[sequence][position], position, first, first + position], 4 * n);
-      target_N[n] = ids_B[sequence][position + 1];
+      token_N4.set([at(ids, position), position, first, first + position], 4 * n);
+      target_N[n] = at(ids, position + 1);
     }
   }
   return {
@@ -81,7 +83,8 @@ function pieceInputs(piece: Piece, ids_B: readonly ArrayLike<number>[]) {
 function requireIds(ids_B: readonly ArrayLike<number>[], vocabSize: number): void {
   ids_B.forEach((ids, b) => {
     for (let t = 0; t < ids.length; t++) {
-      if (Number.isInteger(ids[t]) && ids[t] >= 0 && ids[t] < vocabSize) continue;
+      const id = ids[t] ?? NaN;
+      if (Number.isInteger(id) && id >= 0 && id < vocabSize) continue;
       throw new RangeError(
         `Cannot score sequence ${b}: its id at position ${t} is ${
           ids[t]
@@ -157,13 +160,14 @@ export async function scoreSequences(
       const [bytes] = await commands.read([
         { tensor: workspace.result_N4, sizeBytes: 16 * rowCount },
       ]);
-      const result_N4 = new Float32Array(bytes);
+      const result_N4 = new Float32Array(bytes ?? new ArrayBuffer(0));
       let n = 0;
       for (const { sequence, begin, count } of piece) {
+        const { logp, entropy, logSumExp } = at(scores_B, sequence);
         for (let i = 0; i < count; i++, n++) {
-          scores_B[sequence].logp[begin + i] = result_N4[4 * n];
-          scores_B[sequence].entropy[begin + i] = result_N4[4 * n + 1];
-          scores_B[sequence].logSumExp[begin + i] = result_N4[4 * n + 2];
+          logp[begin + i] = result_N4[4 * n] ?? NaN;
+          entropy[begin + i] = result_N4[4 * n + 1] ?? NaN;
+          logSumExp[begin + i] = result_N4[4 * n + 2] ?? NaN;
         }
       }
       onRows?.(rowCount);

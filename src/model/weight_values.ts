@@ -3,7 +3,7 @@
 /** bf16 to f32, exactly. */
 export function widenBf16(values: Uint16Array<ArrayBuffer>): Float32Array<ArrayBuffer> {
   const words = new Uint32Array(values.length);
-  for (let i = 0; i < values.length; i++) words[i] = values[i] << 16;
+  for (let i = 0; i < values.length; i++) words[i] = (values[i] ?? 0) << 16;
   return new Float32Array(words.buffer);
 }
 
@@ -11,7 +11,7 @@ export function widenBf16(values: Uint16Array<ArrayBuffer>): Float32Array<ArrayB
 export function widenF16(values: Uint16Array<ArrayBuffer>): Float32Array<ArrayBuffer> {
   const widened = new Float32Array(values.length);
   for (let i = 0; i < values.length; i++) {
-    const bits = values[i];
+    const bits = values[i] ?? 0;
     const sign = bits & 0x8000 ? -1 : 1;
     const exponent = (bits >> 10) & 0x1f, mantissa = bits & 0x3ff;
     widened[i] = exponent === 0
@@ -26,7 +26,8 @@ export function roundToBf16(values: Float32Array<ArrayBuffer>): Uint16Array<Arra
   const words = new Uint32Array(values.buffer, values.byteOffset, values.length);
   const rounded = new Uint16Array(values.length);
   for (let i = 0; i < words.length; i++) {
-    rounded[i] = (words[i] + 0x7fff + ((words[i] >>> 16) & 1)) >>> 16;
+    const word = words[i] ?? 0;
+    rounded[i] = (word + 0x7fff + ((word >>> 16) & 1)) >>> 16;
   }
   return rounded;
 }

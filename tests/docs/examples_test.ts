@@ -1,5 +1,9 @@
 /** Runs the programs of docs/examples, in this process, and holds them to what they are to show. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { scoreModel } from "../../docs/examples/score_model.ts";
+import { withFolder } from "../files/with_folder.ts";
+import { gpuTest } from "../gpu/gpu_test_device.ts";
+import { sequencesOf, VARIANTS, writeDecoder } from "../model/random_decoder.ts";
 
 /** What a program prints. */
 async function printed(name: string): Promise<string> {
@@ -44,3 +48,22 @@ Deno.test("docs/examples: a program scores sequences on the device", async () =>
     assertEquals(Math.abs(Number(nats) / (count - 1) + Math.log(60)) < 1, true, line);
   }
 });
+
+gpuTest(
+  "docs/examples: a program scores sequences under a Hugging Face folder",
+  () =>
+    withFolder(async (folder) => {
+      writeDecoder(folder, VARIANTS.qwen3);
+      const [ids] = sequencesOf(VARIANTS.qwen3);
+      const { qwen3: [{ logp, entropy }] } = JSON.parse(
+        Deno.readTextFileSync(new URL("../golden/decoders.json", import.meta.url)),
+      );
+      const mean = logp.reduce((sum: number, nats: number) => sum + nats, 0) / logp.length;
+      const [line = ""] = await scoreModel(folder, [ids!]);
+      const [, count, nats, first] =
+        /^(\d+) tokens, (-[\d.]+) nats each; entropy ([\d.]+)$/.exec(line) ?? [];
+      assertEquals(Number(count), ids!.length - 1);
+      assertEquals(Math.abs(Number(nats) - mean) < 1e-3, true, line);
+      assertEquals(Math.abs(Number(first) - entropy[0]) < 1e-3, true, line);
+    }),
+);

@@ -24,6 +24,8 @@ async function withProject(use: (folder: string) => Promise<void>): Promise<void
     for (const name of ["score.ts", "invariants.ts"]) {
       await Deno.copyFile(new URL(`project/${name}`, import.meta.url), `${folder}/${name}`);
     }
+    const example = new URL("../../docs/examples/score_model.ts", import.meta.url);
+    await Deno.copyFile(example, `${folder}/score_model.ts`);
     const imports = { agentrl: `${ROOT}mod.ts` };
     await Deno.writeTextFile(
       `${folder}/deno.json`,
@@ -48,7 +50,7 @@ async function deno(cwd: string, ...args: readonly string[]): Promise<string> {
 
 Deno.test("a project with noUncheckedIndexedAccess scores sequences, trains on them, and checks its own trainer", () =>
   withProject(async (folder) => {
-    await deno(folder, "check", "--quiet", "score.ts", "invariants.ts");
+    await deno(folder, "check", "--quiet", "score.ts", "invariants.ts", "score_model.ts");
     const { before, after, norms } = JSON.parse(await deno(folder, "run", "-A", "score.ts"));
     // An untrained model of 12 tokens is near −log 12 = −2.48; two sequences are soon known by heart.
     assert(Math.abs(before + Math.log(12)) < 0.5, `before ${before}`);
