@@ -339,37 +339,17 @@ export {
 export { Journal, type JournalRow } from "./src/files/journal.ts";
 
 // Models from Hugging Face folders.
-export {
-  type DecoderFiles,
-  loadDecoder,
-  type LoadedDecoder,
-  openDecoderFiles,
-} from "./src/files/load_decoder.ts";
-export {
-  type ScoredSequences,
-  scoreSequences,
-  type SequenceScores,
-} from "./src/model/score_sequences.ts";
+export { loadDecoder, openDecoderFiles } from "./src/files/load_decoder.ts";
+export type { DecoderFiles, LoadedDecoder } from "./src/files/load_decoder.ts";
+export { type ScoredSequences, scoreSequences } from "./src/model/score_sequences.ts";
+export type { SequenceScores } from "./src/model/score_sequences.ts";
 export { type DecoderWeights, destroyDecoderWeights } from "./src/model/decoder_weights.ts";
-export {
-  type ArchitectureName,
-  type DecoderConfig,
-  type RopeScaling,
-} from "./src/model/decoder_config.ts";
-export {
-  type DecoderLayout,
-  type LayerLayout,
-  type MatrixLayout,
-  type MatrixSource,
-  type VectorLayout,
-} from "./src/model/architectures.ts";
-export { type StoredTensor, type WeightDtype } from "./src/files/checkpoint_tensors.ts";
-export { type LoraAdapter, type LoraDelta } from "./src/files/lora_adapter.ts";
-export {
-  type StoredMatrix,
-  type WeightSlice,
-  type WeightStorage,
-} from "./src/kernels/stored_weights.ts";
+export type { ArchitectureName, DecoderConfig, RopeScaling } from "./src/model/decoder_config.ts";
+export type { DecoderLayout, LayerLayout } from "./src/model/architectures.ts";
+export type { MatrixLayout, MatrixSource, VectorLayout } from "./src/model/architectures.ts";
+export type { StoredTensor, WeightDtype } from "./src/files/checkpoint_tensors.ts";
+export type { LoraAdapter, LoraDelta } from "./src/files/lora_adapter.ts";
+export type { StoredMatrix, WeightSlice, WeightStorage } from "./src/kernels/stored_weights.ts";
 
 // Known answers for the losses and advantages of any trainer.
 export {
