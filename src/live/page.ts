@@ -91,7 +91,7 @@ function place(id: string): Html {
 /** What reads the files. */
 const READERS = [
   command("triage", {}, { subjects: ["metrics.jsonl"] }),
-  command("eval", { checkpoint: "checkpoint.safetensors" }),
+  command("eval", { checkpoint: "checkpoint.safetensors", preset: "rl" }),
 ];
 
 function files(words: MentionWords): Html {

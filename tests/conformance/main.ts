@@ -5,6 +5,7 @@ import { largestDifference } from "../../src/core/vectors.ts";
 import { type Crossings, DRIVER_TOLERANCE, normsApart, wholeFaults } from "./compare.ts";
 import { measureInBrowser, measureInDeno, swiftShaderFile } from "./implementations.ts";
 import { kernelForms } from "./kernel_forms.ts";
+import { liveFaults, liveInBrowser, liveInDeno, type LiveTraining } from "./live.ts";
 import type { Conformance } from "./measure.ts";
 
 function rows({ machine, otherDriver, otherCompiler }: Crossings<Conformance>): string[][] {
@@ -65,7 +66,26 @@ function rows({ machine, otherDriver, otherCompiler }: Crossings<Conformance>): 
   ];
 }
 
-async function printPage(found: Crossings<Conformance>): Promise<void> {
+function liveRows({ machine, otherDriver, otherCompiler }: Crossings<LiveTraining>): string[][] {
+  const all = [machine, otherDriver, otherCompiler];
+  return [
+    [
+      "live page: rewards under `mask_shift`",
+      ...all.map(({ rewards }) => rewards.join(", ")),
+      "equal everywhere",
+    ],
+    [
+      "live page: weights after them",
+      ...all.map(({ weightsHash }) => weightsHash),
+      "equal between compilers",
+    ],
+  ];
+}
+
+async function printPage(
+  found: Crossings<Conformance>,
+  live: Crossings<LiveTraining>,
+): Promise<void> {
   const { machine, otherDriver, otherCompiler } = found;
   const header = [
     "",
@@ -87,7 +107,7 @@ that Chromium ships (\`VK_DRIVER_FILES\`); Chromium runs the same source files i
 \`--enable-unsafe-webgpu --use-webgpu-adapter=swiftshader\`. So one column differs from the next in
 one thing: first the driver, then the compiler and the WebGPU implementation (wgpu, Dawn).
 
-${markdownTable(header, rows(found)).join("\n")}
+${markdownTable(header, [...rows(found), ...liveRows(live)]).join("\n")}
 
 Hashes are the first eight digits of a SHA-256 over f32 values. Where drivers differ, they differ as
 exp and log do: entropies by at most ${apart.toExponential(1)} nats and the decoder's
@@ -100,7 +120,8 @@ ${
 between Deno and Chromium, because the reference uses the exp of either's JavaScript engine.
 
 The agent is \`tests/golden/model.safetensors\`; sizes are small (\`tests/conformance/measure.ts\`),
-since SwiftShader is several times slower than llvmpipe.
+since SwiftShader is several times slower than llvmpipe. The live page is what \`cli/agentrl live\`
+writes, bundled scripts and all, with fewer episodes; its button is pressed and its files are read.
 
 Tests hold a part of this: Tint compiles each of the ${
     (await kernelForms()).length
@@ -122,7 +143,12 @@ const found: Crossings<Conformance> = {
   otherDriver: await measureInDeno("whole", driverFile),
   otherCompiler: await measureInBrowser("whole"),
 };
-await printPage(found);
-const faults = wholeFaults(found);
+const live: Crossings<LiveTraining> = {
+  machine: await liveInDeno(),
+  otherDriver: await liveInDeno(driverFile),
+  otherCompiler: await liveInBrowser(),
+};
+await printPage(found, live);
+const faults = [...wholeFaults(found), ...liveFaults(live)];
 faults.forEach((fault) => console.error(fault));
 Deno.exit(faults.length > 0 ? 1 : 0);
