@@ -4,7 +4,8 @@ import type { Commands } from "../src/gpu/commands.ts";
 import { compileGym } from "../src/gym/compiled.ts";
 import { openGym } from "../src/gym/gym.ts";
 import { stderrProgress } from "../src/files/progress.ts";
-import { writeLivePage } from "../src/live/files/write_live.ts";
+import { bundledScripts } from "../src/live/files/bundle.ts";
+import { requireLivePlace, writeLivePage } from "../src/live/files/write_live.ts";
 import type { LiveSettings } from "../src/live/messages.ts";
 import { agentOf } from "./agent.ts";
 import { COMMAND_WORDS } from "./next_command.ts";
@@ -18,6 +19,19 @@ export const LIVE_STEPS = 24;
 /** The folder that keeps bundled scripts and recordings: the launcher says where; undefined: none is kept. */
 function keptFolder(): string | undefined {
   return Deno.env.get("AGENTRL_LIVE") || undefined;
+}
+
+/**
+ * Sees to what the page needs before minutes of other work: its place, and its scripts.
+ *
+ * @param path The file.
+ * @returns True where an earlier page stands there.
+ * @throws {UserError} As `writeLivePage`.
+ */
+export async function prepareLive(path: string): Promise<boolean> {
+  const isReplaced = requireLivePlace(path);
+  await bundledScripts(keptFolder());
+  return isReplaced;
 }
 
 /**

@@ -7,7 +7,6 @@ import { EXPERIMENTS } from "../../src/lab/experiments.ts";
 import type { Cell, LabCheck, ResultTable } from "../../src/lab/experiment.ts";
 import { type LabProgress, type LabRecord, runLab, selectExperiments } from "../../src/lab/lab.ts";
 import { readContent } from "../../src/report/files/content.ts";
-import { requireLivePlace } from "../../src/live/files/write_live.ts";
 import { LIVE_NAME, requireReportPlace, writeReport } from "../../src/report/files/write_report.ts";
 import { formatDuration, stderrProgress } from "../../src/files/progress.ts";
 import { terminalColumns } from "../../src/files/terminal.ts";
@@ -15,7 +14,7 @@ import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { adapterName, THIS_MACHINE } from "../gpu.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
-import { LIVE_FAULT, LIVE_STEPS, writeLive } from "../live_page.ts";
+import { LIVE_FAULT, LIVE_STEPS, prepareLive, writeLive } from "../live_page.ts";
 import { formatColumns } from "../table.ts";
 import { mentionWords } from "../words.ts";
 
@@ -129,7 +128,7 @@ export const command = defineCommand({
     const live = flags.live ? `${out}/${LIVE_NAME}` : undefined;
     // Before the work, not after minutes of it.
     requireReportPlace(report);
-    if (live !== undefined) requireLivePlace(live);
+    if (live !== undefined) await prepareLive(live);
     const commands = await machine.openCommands(flags);
     const adapter = adapterName(commands.gpu);
     using progress = stderrProgress({ label: "lab %", total: 100, alreadyDone: 0 });

@@ -1,11 +1,11 @@
 /** `agentrl live`: a page in which a browser trains the small agent, healthy and broken side by side. */
 import { FAULT_NAMES } from "../../src/faults/faults.ts";
-import { requireLivePlace } from "../../src/live/files/write_live.ts";
+import { requireOutput } from "../../src/files/output.ts";
 import { defineCommand } from "../command.ts";
 import { formatTable } from "../flags.ts";
 import { THIS_MACHINE } from "../gpu.ts";
 import { GPU_FLAGS } from "../gpu_layout.ts";
-import { describeFault, LIVE_FAULT, LIVE_STEPS, writeLive } from "../live_page.ts";
+import { describeFault, LIVE_FAULT, LIVE_STEPS, prepareLive, writeLive } from "../live_page.ts";
 
 /** Stands for no broken run. */
 const NO_FAULT = "none";
@@ -31,7 +31,8 @@ export const command = defineCommand({
   },
   async run({ out, fault: named, steps, seed, requireGpu }, _, machine = THIS_MACHINE) {
     // Before the work, not after it.
-    const isReplaced = requireLivePlace(out);
+    requireOutput(out, { inputs: [] });
+    const isReplaced = await prepareLive(out);
     const commands = await machine.openCommands({ requireGpu });
     const settings = { fault: FAULT_NAMES.find((name) => name === named), seed, steps };
     const { sizeBytes, parts } = await writeLive(out, { commands, settings });
