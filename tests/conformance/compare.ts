@@ -2,6 +2,7 @@
 import { largestDifference } from "../../src/core/vectors.ts";
 import { UPDATE_TOLERANCE } from "../../src/bench/update_check.ts";
 import type { Conformance, ShortConformance } from "./measure.ts";
+import type { FusedConformance } from "./measure_fused.ts";
 
 /** Entropies and log-probs, in nats, and gradient norms, relative to them, between drivers, whose exp and log differ in the last places. */
 export const DRIVER_TOLERANCE = { entropies: 2e-5, gradientNorms: 1e-4 } as const;
@@ -95,4 +96,14 @@ export function wholeFaults(found: Crossings<Conformance>): string[] {
     faults.push(`gradient norms of two drivers are ${apart} apart`);
   }
   return faults;
+}
+
+/** With an fma that rounds once: the same bits in sampler and trainer, and a difference where one of them rounds twice. */
+export function fusedFaults({ fmaRounds, tokens, unlike, apart }: FusedConformance): string[] {
+  const faults = fmaRounds === "once" ? [] : [`the self-test says that it rounds ${fmaRounds}`];
+  if (tokens === 0) faults.push("no token was sampled");
+  if (unlike > 0) faults.push(`${unlike} log-probs of the sampler are not the trainer's`);
+  if (apart.unlike === 0) faults.push("nothing rests on how fma rounds");
+  if (!(apart.largest < 1e-5)) faults.push(`one side alone makes ${apart.largest} nats`);
+  return faults.map((fault) => `with a fused fma: ${fault}`);
 }

@@ -1,6 +1,7 @@
 /** The two drivers and the two compilers, crossed as far as they can be. */
 import { openPage, withBrowser } from "../e2e/browser.ts";
 import type { Conformance, ShortConformance } from "./measure.ts";
+import type { FusedConformance } from "./measure_fused.ts";
 import { withModules } from "./module_server.ts";
 
 /** Where browsers keep the description of the Vulkan driver that they bring along. */
@@ -23,11 +24,13 @@ export function swiftShaderFile(): string {
   throw new Error("Cannot compare drivers: found no vk_swiftshader_icd.json; install Chromium");
 }
 
-/** Which measurements: all, or the self-test, the sampler and the forward pass. */
-export type Extent = "whole" | "short";
+/** Which measurements: all, the self-test, the sampler and the forward pass, or these with an fma that rounds once. */
+export type Extent = "whole" | "short" | "fused";
 
 /** What an extent's measurements find. */
-export type Measured<E extends Extent> = E extends "whole" ? Conformance : ShortConformance;
+export type Measured<E extends Extent> = E extends "whole" ? Conformance
+  : E extends "short" ? ShortConformance
+  : FusedConformance;
 
 /**
  * Measures in a process of its own, since a process opens its Vulkan drivers once.
@@ -46,15 +49,18 @@ export async function measureInDeno<E extends Extent>(
   return JSON.parse(new TextDecoder().decode(stdout));
 }
 
+/** What a page measures. */
+type InBrowser = Exclude<Extent, "fused">;
+
 /** Runs in the page. */
-async function measureHere(extent: Extent, modulePath: string, checkpointPath: string) {
+async function measureHere(extent: InBrowser, modulePath: string, checkpointPath: string) {
   const { measure, measureShort } = await import(modulePath);
   const checkpoint = new Uint8Array(await (await fetch(checkpointPath)).arrayBuffer());
   return await (extent === "short" ? measureShort : measure)(checkpoint);
 }
 
 /** Measures in a page of Chromium, by its own compiler on its own software driver. */
-export async function measureInBrowser<E extends Extent>(extent: E): Promise<Measured<E>> {
+export async function measureInBrowser<E extends InBrowser>(extent: E): Promise<Measured<E>> {
   const found = Promise.withResolvers<Measured<E>>();
   await withModules((url) =>
     withBrowser(async (browser) => {

@@ -5,7 +5,7 @@ import { STREAM } from "../../src/core/rng.ts";
 import { violated } from "../../src/diagnose/invariants.ts";
 import { runChecks } from "../../src/faults/trainer_checks.ts";
 import { Commands } from "../../src/gpu/commands.ts";
-import { describeArithmetic } from "../../src/gpu/arithmetic.ts";
+import type { Arithmetic } from "../../src/gpu/arithmetic.ts";
 import type { OperandMemory } from "../../src/gpu/kernel.ts";
 import { openGpu } from "../../src/gpu/device.ts";
 import { selfTest } from "../../src/gpu/self_test.ts";
@@ -39,8 +39,8 @@ export interface ShortConformance {
   readonly layout: OperandMemory;
   /** Names of the self-test's checks that failed. */
   readonly selfTestFailures: readonly string[];
-  /** What it makes of products and sums, in words. */
-  readonly arithmetic: string;
+  /** What it makes of products and sums. */
+  readonly arithmetic: Arithmetic;
   readonly episodes: {
     /** Log-probs of the sampler, over all episodes. */
     readonly tokens: number;
@@ -170,7 +170,7 @@ async function measureSampling({ commands, weights_W }: Prepared): Promise<Short
     adapter: adapter.description,
     layout: tuning.operandMemory,
     selfTestFailures: failures.map(({ name }) => name),
-    arithmetic: describeArithmetic(arithmetic),
+    arithmetic,
     episodes: await measureEpisodes(commands, createParameters(commands, TINY_AGENT, weights_W)),
   };
 }
