@@ -253,3 +253,53 @@ commandTest(
       assertEquals(namesIn(folder), []);
     }),
 );
+
+commandTest(
+  "agentrl train says that sampler and trainer may round apart, and keeps what the adapter does",
+  () =>
+    withFolder(async (folder) => {
+      const { arithmetic } = await testGpu();
+      const found = arithmetic.known;
+      const contracts = {
+        fmaRounds: "once",
+        contractsProducts: true,
+        reassociatesSums: false,
+        cancelsTerms: false,
+      } as const;
+      const sets = SMALL_SETS.flatMap((set) => ["--set", set]);
+      const train = (path: string) =>
+        agentrlHere([
+          "train",
+          "--steps=1",
+          "--base",
+          golden("model.safetensors"),
+          "--out",
+          path,
+          ...sets,
+        ]);
+      const settings = (path: string) => readSettings(runPaths(path).config);
+      try {
+        arithmetic.known = contracts;
+        const path = `${folder}/contracts`;
+        const { code, stderr } = await train(path);
+        assertEquals(code, 0, stderr);
+        assertMatch(
+          stderr,
+          /may differ by rounding.*\(fma rounds once; contracts products and sums; /,
+        );
+        assertEquals(settings(path).arithmetic, contracts);
+        // The gap is measured, and here it is none; the check says what it would allow.
+        const checks = JSON.parse(Deno.readTextFileSync(runPaths(path).checks)).checks;
+        const { verdict, value, bound } = checks.find(({ id }: { readonly id: number }) =>
+          id === 2
+        );
+        assertEquals([verdict, value, bound], ["holds", 0, 1e-4]);
+        arithmetic.known = { ...contracts, contractsProducts: false };
+        const other = await train(`${folder}/keeps`);
+        assert(!other.stderr.includes("rounding"), other.stderr);
+        assertEquals(settings(`${folder}/keeps`).arithmetic?.contractsProducts, false);
+      } finally {
+        arithmetic.known = found;
+      }
+    }),
+);
