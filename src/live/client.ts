@@ -1,5 +1,6 @@
 /** The page's half of the conversation: finds who answers, a worker, this thread, or else the recording. */
 /// <reference lib="dom" />
+import { bytesOf } from "./base64.ts";
 import { BLOCKS } from "./blocks.ts";
 import type { Answer, LiveData, Request } from "./messages.ts";
 import { Replay } from "./replay.ts";
@@ -86,11 +87,6 @@ class Connection {
   }
 }
 
-/** Bytes from base64. */
-function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-}
-
 /** The worker's text; undefined where the page holds none. */
 function workerText(): string | undefined {
   const text = document.getElementById(BLOCKS.worker)?.textContent;
@@ -126,7 +122,7 @@ function workerTrainer({ base, config }: LiveData, post: Post): Trainer | undefi
     post(hasAnswered ? { kind: "failed", reason: "mistake", sentence } : NO_WORKER, Infinity);
   };
   const send = (message: ToWorker) => worker.postMessage(message);
-  send({ base: bytesOf(base), config });
+  send({ base, config });
   return {
     send,
     close: () => {

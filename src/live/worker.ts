@@ -2,6 +2,7 @@
  * The script of the worker in which a page trains. Where no worker has WebGPU the page runs the same text as a script of its
  * own and finds the session under `SESSION_NAME`.
  */
+import { bytesOf } from "./base64.ts";
 import { openSession, type SessionOptions } from "./session.ts";
 import { type FromWorker, SESSION_NAME, type ToWorker } from "./worker_messages.ts";
 
@@ -18,6 +19,7 @@ function listen(scope: Scope): void {
     if (!("base" in options)) return;
     const session = openSession({
       ...options,
+      base: bytesOf(options.base),
       post: (answer, begun) => scope.postMessage({ answer, begun }),
     });
     scope.onmessage = ({ data }) => {

@@ -5,7 +5,8 @@ import type { Answer, Request } from "./messages.ts";
 /** To the worker: first what its session is made of, then requests. */
 export type ToWorker =
   | {
-    readonly base: Uint8Array<ArrayBuffer>;
+    /** The bytes of the base agent's checkpoint in base64: decoding them would hold the page up. */
+    readonly base: string;
     readonly config?: Partial<TrainConfig> | undefined;
   }
   | Request;
