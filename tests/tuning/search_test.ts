@@ -2,7 +2,13 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { type Gpu, openGpu } from "../../src/gpu/device.ts";
 import { defaultTuning, isKnownTuning, type Tuning } from "../../src/gpu/tuning.ts";
-import { nextTuning, type Probe, searchSteps, searchTuning } from "../../src/tuning/search.ts";
+import {
+  nextTuning,
+  type Probe,
+  searchSteps,
+  searchTuning,
+  takeBack,
+} from "../../src/tuning/search.ts";
 import { gpuTest, TEST_READBACK } from "../gpu/gpu_test_device.ts";
 import { SMALL_BLOCKS } from "../gpu/layouts.ts";
 
@@ -59,9 +65,12 @@ gpuTest(
     assert(lanes.length > 0 && lanes.every(({ refusal, ms }) => refusal === undefined && ms > 0));
     const kept = lanes.filter(({ isKept }) => isKept);
     assert(kept.every(({ ms, bestMs }) => ms <= bestMs));
-    assertEquals(result.tuning, kept.at(-1)?.tuning ?? SMALL_BLOCKS);
+    const { startMs, ms } = result.times.update!;
+    assert(startMs > 0 && ms <= startMs);
+    const isTakenBack = kept.length > 0 && result.tuning.flatLanes === SMALL_BLOCKS.flatLanes;
+    if (isTakenBack) assertEquals([result.tuning, ms], [SMALL_BLOCKS, startMs]);
+    else assertEquals(result.tuning, kept.at(-1)?.tuning ?? SMALL_BLOCKS);
     assertEquals(Object.keys(result.times), ["update"]);
-    assert(result.times.update!.startMs > 0);
   },
 );
 
@@ -94,4 +103,18 @@ Deno.test("nextTuning() walks every step to layouts that may be used, with a war
   const eight = { ...defaultTuning(true), groupSlots: 4 };
   const two = nextTuning(eight, { name: "groupSlots", by: -1, isSoftware: true });
   assertEquals([two?.groupSlots, two?.decoderRows], [2, 2], "a block of slots fills its group");
+});
+
+Deno.test("takeBack() sets back what was searched for a part, and keeps the rest", () => {
+  const start = defaultTuning(true);
+  const found = { ...start, blockRows: 2, rowLanes: 64, groupSlots: 4, slotCount: 64 };
+  const steps = searchSteps(true);
+  const { groupSlots, slotCount } = found;
+  assertEquals(takeBack(found, { start, steps, part: "update" }), {
+    ...start,
+    groupSlots,
+    slotCount,
+  });
+  const kept = takeBack(found, { start, steps, part: "rollout" });
+  assertEquals(kept, { ...start, blockRows: 2, rowLanes: 64 });
 });
