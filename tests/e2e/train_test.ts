@@ -110,11 +110,11 @@ async function killAt(
   await output;
 }
 
-/** Kills a run that logs for TensorBoard, anywhere behind its second step. @returns The step that it will go on from. */
+/** Kills a run that logs for TensorBoard, anywhere behind its third row: then the checkpoint of step 2 is there. @returns The step that it will go on from. */
 async function killAmongSteps(path: string): Promise<number> {
   await writeBegunRun(path, smallSettings(STEPS));
   const child = spawn(["train", "--out", path, "--resume", "--log", "tensorboard"]);
-  await killAt(waitForRows(path, 2 + Math.floor(Math.random() * (STEPS - 3))), child);
+  await killAt(waitForRows(path, 3 + Math.floor(Math.random() * (STEPS - 4))), child);
   return checkpointSteps(path).at(-1) ?? -1;
 }
 
