@@ -168,6 +168,9 @@ export function checkDevice(gpu: Gpu): void {
   }
 }
 
+/** vec4 of the shortest head that may be written out: compilers give shorter ones other bits than their loops. */
+const SHORTEST_HEAD4 = 4;
+
 function layoutEntry(
   binding: BindingSpec,
   index: number,
@@ -216,7 +219,9 @@ export function compileKernel(
   const isOverride = ([name]: [string, number]) => spec.overrides.includes(name);
   const settings = Object.entries(overrides);
   const constants = Object.fromEntries(settings.filter((entry) => !isOverride(entry)));
-  const unrolled = unrollLoops(setConstants(text, constants), { all: headsInRegisters });
+  const unrolled = unrollLoops(setConstants(text, constants), {
+    all: headsInRegisters && (constants.HEAD_WIDTH4 ?? 0) >= SHORTEST_HEAD4,
+  });
   const code = operandMemory === "buffer" ? lowerOperands(unrolled) : unrolled;
   const { device } = gpu;
   const bindGroupLayout = device.createBindGroupLayout({

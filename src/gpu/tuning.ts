@@ -23,7 +23,7 @@ export interface Tuning {
   readonly sumLanes: number;
   /** Lanes of kernels over the flat parameters: adding up chunks, Adam. */
   readonly flatLanes: number;
-  /** Whether heads of any width are written out, so that they lie in registers; heads of 16 always are. */
+  /** Whether heads wider than 16 are written out, so that they lie in registers; heads of 16 always are. */
   readonly headsInRegisters: boolean;
   /** Lanes of the layered decoder's own kernels. */
   readonly stepLanes: number;
