@@ -2,6 +2,7 @@
  * `deno task layouts`: the bits of every value of every part of a layout, beside the default of software adapters and beside
  * that of GPUs, and of all blocks of the decoder; prints docs/layouts.md. Exit code 1 where bits differ.
  */
+import { UserError } from "../../src/core/errors.ts";
 import { markdownTable } from "../../src/core/markdown_table.ts";
 import { type Gpu, openGpu } from "../../src/gpu/device.ts";
 import { defaultTuning, isKnownTuning, type Tuning, TUNING_VALUES } from "../../src/gpu/tuning.ts";
@@ -82,7 +83,7 @@ async function hashOf(
     measurement.destroy();
     return hash;
   } catch (error) {
-    if (error instanceof RangeError) return undefined;
+    if (error instanceof UserError) return undefined;
     throw error;
   }
 }
@@ -127,7 +128,7 @@ if (import.meta.main) {
     `${gpu.adapter.description}. What each part means is in \`src/gpu/tuning.ts\`; parts that are not named`,
     "have the default of software adapters, or of GPUs with 16 slots.",
     "",
-    "    deno task layouts > docs/layouts.md",
+    "    cli/agentrl deno task layouts",
     "",
     ...markdownTable(["part", "of", "equal bits", "other bits", "beyond a limit"], table),
   ].join("\n"));
