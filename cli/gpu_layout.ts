@@ -42,12 +42,14 @@ export function openLayout(
 
 /** A layout in words; blocks are rows × columns that an invocation owns. */
 export function describeLayout(tuning: Tuning): string {
-  const { operandMemory, blockRows, blockColumns, productLanes, rowLanes } = tuning;
+  const { operandMemory, blockRows, blockColumns, productLanes, tiles, rowLanes } = tuning;
   const { weightOutputs, weightColumns, weightLanes } = tuning;
   const { decoderRows, decoderColumns, decoderLanes, transposedWeights } = tuning;
   const { groupSlots, slotCount } = tuning;
   return `operands in ${operandMemory} memory; ` +
-    `products ${blockRows} × ${blockColumns} in ${productLanes} lanes, ` +
+    `products ${blockRows} × ${blockColumns} in ${productLanes} lanes${
+      tiles ? " (forward ones in tiles)" : ""
+    }, ` +
     `weight gradients ${weightOutputs} × ${weightColumns} in ${weightLanes}, rows in ${rowLanes}; ` +
     `${slotCount} episodes at a time, ${groupSlots} a workgroup, ` +
     `${decoderRows} × ${decoderColumns} in ${decoderLanes} lanes${
@@ -61,6 +63,7 @@ export const PART_NAMES: Readonly<Record<keyof Tuning, string>> = {
   blockRows: "rows of a block",
   blockColumns: "columns of a block",
   productLanes: "lanes of products",
+  tiles: "products in tiles",
   weightOutputs: "outputs of a dW block",
   weightColumns: "columns of a dW block",
   weightLanes: "lanes of dW",

@@ -11,6 +11,8 @@ export interface Tuning {
   readonly blockColumns: number;
   /** Lanes of products over rows. */
   readonly productLanes: number;
+  /** Whether forward products go through workgroup memory, in tiles of 8 × 8 lanes instead of `productLanes`. */
+  readonly tiles: boolean;
   /** Outputs of the register block of a weight gradient. */
   readonly weightOutputs: number;
   /** Columns of it. */
@@ -54,6 +56,7 @@ export const TUNING_VALUES: {
   blockRows: [2, 4, 8],
   blockColumns: [4, 8, 16],
   productLanes: LANES,
+  tiles: [false, true],
   weightOutputs: [4, 8, 16],
   weightColumns: [4, 8],
   weightLanes: LANES,
@@ -78,6 +81,7 @@ export function defaultTuning(isSoftware: boolean): Tuning {
       blockRows: 8,
       blockColumns: 16,
       productLanes: 8,
+      tiles: false,
       weightOutputs: 16,
       weightColumns: 8,
       weightLanes: 8,
@@ -98,6 +102,7 @@ export function defaultTuning(isSoftware: boolean): Tuning {
       blockRows: 4,
       blockColumns: 8,
       productLanes: 32,
+      tiles: false,
       weightOutputs: 8,
       weightColumns: 4,
       weightLanes: 32,

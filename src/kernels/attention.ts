@@ -24,12 +24,11 @@ import {
   operandInput,
   operandOutput,
   output,
-  productGroups,
-  productKernel,
   rowKernel,
   rowProductIterations,
   type RowSize,
 } from "./operands.ts";
+import { rowProduct } from "./product_tiles.ts";
 
 export const QKV_FORWARD: KernelSpec = {
   name: "qkv_forward",
@@ -169,7 +168,8 @@ export function addQkvForward<Size extends RowSize>(
   },
 ): void {
   const { shape, weightOffset, ...bindings } = options;
-  plan.add(productKernel(commands.gpu, QKV_FORWARD), {
+  const { kernel, groups } = rowProduct(commands.gpu, QKV_FORWARD);
+  plan.add(kernel, {
     bindings,
     launch: ({ rowCount }) => ({
       params: {
@@ -178,7 +178,7 @@ export function addQkvForward<Size extends RowSize>(
         weight_offset4: weightOffset / 4,
         head_width: shape.width / shape.headCount,
       },
-      workgroups: productGroups(commands.gpu, { rowCount, columnCount: 3 * shape.width }),
+      workgroups: groups({ rowCount, columnCount: 3 * shape.width }),
     }),
   });
 }

@@ -33,6 +33,7 @@ import {
   rowProductIterations,
   type RowSize,
 } from "./operands.ts";
+import { rowProduct } from "./product_tiles.ts";
 
 export const LINEAR_FORWARD: KernelSpec = {
   name: "linear_forward",
@@ -170,11 +171,12 @@ export function addLinear<Size extends RowSize, Product extends keyof LinearTens
 ): void {
   const { product, tensors, shape } = options;
   const { spec, columns } = PRODUCTS[product];
-  plan.add(productKernel(commands.gpu, spec), {
+  const { kernel, groups } = rowProduct(commands.gpu, spec);
+  plan.add(kernel, {
     bindings: { ...tensors },
     launch: ({ rowCount }) => ({
       params: productParams(shape, rowCount),
-      workgroups: productGroups(commands.gpu, { rowCount, columnCount: shape[columns] }),
+      workgroups: groups({ rowCount, columnCount: shape[columns] }),
     }),
   });
 }

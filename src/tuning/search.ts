@@ -25,6 +25,7 @@ const STEPS: readonly SearchStep[] = [
   { name: "blockColumns", part: "update" },
   { name: "blockRows", part: "update" },
   { name: "productLanes", part: "update" },
+  { name: "tiles", part: "update" },
   { name: "weightOutputs", part: "update" },
   { name: "weightColumns", part: "update" },
   { name: "weightLanes", part: "update" },

@@ -10,13 +10,14 @@ import { exists } from "../files/paths.ts";
 import { MAX_JSON_BYTES, readText } from "../files/read_file.ts";
 
 /** Of the file. Another version's layouts have other parts: they are left out, and the next measurement replaces them. */
-const VERSION = 2;
+const VERSION = 3;
 
 const tuningSchema = z.object({
   operandMemory: z.enum(["texture", "buffer"]),
   blockRows: z.int(),
   blockColumns: z.int(),
   productLanes: z.int(),
+  tiles: z.boolean(),
   weightOutputs: z.int(),
   weightColumns: z.int(),
   weightLanes: z.int(),

@@ -4,7 +4,7 @@ import operandTexture from "#shaders/operand_texture.wgsl" with { type: "text" }
 import { compileKernel, type Gpu } from "../../src/gpu/device.ts";
 import type { KernelSpec, OperandMemory } from "../../src/gpu/kernel.ts";
 import { defaultTuning } from "../../src/gpu/tuning.ts";
-import { allSpecs } from "../gpu/all_specs.ts";
+import { allSpecs, tiledSpecs } from "../gpu/all_specs.ts";
 
 /** What a page needs to compile a kernel; JSON. */
 export interface KernelForm {
@@ -23,6 +23,7 @@ const OTHER_CONSTANTS = [
   { STORAGE: 2 },
   { BLOCK_ROWS: 4 },
   { BLOCK_ROWS: 8 },
+  { BLOCK_ROWS: 4, BLOCK_COLUMNS4: 2, TILE_SLAB4: 8 },
   { BLOCK_ROWS: 2, BLOCK_COLUMNS4: 1 },
   { BLOCK_ROWS: 2, BLOCK_COLUMNS4: 2 },
   { WEIGHT_OUTPUTS4: 1, WEIGHT_COLUMNS4: 1 },
@@ -61,7 +62,7 @@ function formOf(
 /** All kernels of the tree in all their forms, each text once. */
 export async function kernelForms(): Promise<KernelForm[]> {
   const forms = new Map<string, KernelForm>();
-  for (const spec of await allSpecs()) {
+  for (const spec of [...await allSpecs(), ...await tiledSpecs()]) {
     const text = [spec.wgsl, ...spec.shared].join("\n");
     const constants = OTHER_CONSTANTS.filter((values) =>
       Object.keys(values).every((name) => new RegExp(`^const ${name} = `, "m").test(text))

@@ -1,5 +1,6 @@
 /** Every kernel of the tree, found by a walk, so that a new one joins the tests of all. */
 import type { KernelSpec } from "../../src/gpu/kernel.ts";
+import { hasTiles, tiledForm } from "../../src/kernels/product_tiles.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -23,4 +24,9 @@ export async function allSpecs(): Promise<KernelSpec[]> {
     }
   }
   return specs;
+}
+
+/** The forms in tiles of the kernels that have one. */
+export async function tiledSpecs(): Promise<KernelSpec[]> {
+  return (await allSpecs()).filter(hasTiles).map(tiledForm);
 }

@@ -1,7 +1,7 @@
 /** No product of a kernel feeds a sum outside of fma, where a compiler may round it in one kernel and not in another. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import type { KernelSpec } from "../../src/gpu/kernel.ts";
-import { allSpecs } from "./all_specs.ts";
+import { allSpecs, tiledSpecs } from "./all_specs.ts";
 import { contractions } from "./contraction.ts";
 import { parseWgsl } from "./wgsl_syntax.ts";
 
@@ -24,7 +24,7 @@ function found(text: string): string[] {
 }
 
 Deno.test("kernels: every product that feeds a sum is written as fma", async () => {
-  const specs = await allSpecs();
+  const specs = [...await allSpecs(), ...await tiledSpecs()];
   assert(specs.length >= 40, `only ${specs.length} kernels were found`);
   const all = specs.flatMap((spec) =>
     found(textOf(spec)).map((text) => ({ kernel: spec.name, text }))

@@ -15,6 +15,7 @@ export const SMALLEST_BLOCKS: Tuning = {
   blockRows: 2,
   blockColumns: 4,
   productLanes: 64,
+  tiles: false,
   weightOutputs: 4,
   weightColumns: 4,
   weightLanes: 64,

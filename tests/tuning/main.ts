@@ -55,6 +55,8 @@ function blockCases(start: Tuning): Case[] {
       const update = { ...start, blockRows: rows, blockColumns: columns };
       const value = `${rows} × ${columns}`;
       cases.push({ title: "blocks of products", value, part: "update", tuning: update });
+      const tiled = { ...update, tiles: true };
+      cases.push({ title: "blocks of products in tiles", value, part: "update", tuning: tiled });
       for (const groupSlots of TUNING_VALUES.groupSlots) {
         const tuning = { ...start, decoderRows: rows, decoderColumns: columns, groupSlots };
         const title = `blocks of the decoder, ${groupSlots} slots`;

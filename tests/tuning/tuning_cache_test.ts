@@ -33,7 +33,7 @@ Deno.test("readTuning() ignores what was measured with other versions, and layou
     const unfit = { tuning: { ...entry.tuning, groupSlots: 2 } };
     for (const other of [{ deno: "0" }, { agentrl: "0" }, { os: "none" }, unknown, unfit]) {
       const layouts = [{ ...entry, ...other }];
-      Deno.writeTextFileSync(path, JSON.stringify({ version: 2, layouts }));
+      Deno.writeTextFileSync(path, JSON.stringify({ version: 3, layouts }));
       assertEquals(readTuning(path, "A"), NOTHING);
     }
   }));
@@ -42,7 +42,7 @@ Deno.test("readTuning() passes over files of other versions in silence, and writ
   withFolder((folder) => {
     const path = `${folder}/layouts.json`;
     const old = { adapter: "A", operand_memory: "texture", block_rows: 8, slot_count: 16 };
-    for (const file of [{ layouts: [old] }, { version: 3, layouts: [{ adapter: "A" }] }]) {
+    for (const file of [{ layouts: [old] }, { version: 2, layouts: [{ adapter: "A" }] }]) {
       Deno.writeTextFileSync(path, JSON.stringify(file));
       assertEquals(readTuning(path, "A"), NOTHING);
       assertEquals(writeTuning(path, { adapter: "A", tuning: second }), undefined);
@@ -54,7 +54,7 @@ Deno.test("readTuning() passes over files of other versions in silence, and writ
 Deno.test("readTuning() says what is wrong with a broken file, and writeTuning() begins it afresh", () =>
   withFolder((folder) => {
     const path = `${folder}/layouts.json`;
-    for (const text of ["", "{", "[]", '{"version":2,"layouts":[{"adapter":"A"}]}']) {
+    for (const text of ["", "{", "[]", '{"version":3,"layouts":[{"adapter":"A"}]}']) {
       Deno.writeTextFileSync(path, text);
       const { tuning, problem } = readTuning(path, "A");
       assertEquals([tuning, problem], [undefined, `Cannot use ${path}: it holds no layouts`]);
