@@ -9,13 +9,13 @@ export const SMALL_BLOCKS: Tuning = {
   slotCount: 32,
 };
 
-/** The smallest blocks and groups, with more lanes than there is work. */
+/** The smallest blocks and groups, in tiles, with more lanes than there is work. */
 export const SMALLEST_BLOCKS: Tuning = {
   operandMemory: "buffer",
   blockRows: 2,
   blockColumns: 4,
   productLanes: 64,
-  tiles: false,
+  tiles: true,
   weightOutputs: 4,
   weightColumns: 4,
   weightLanes: 64,
