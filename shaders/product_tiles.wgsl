@@ -1,7 +1,7 @@
-// product_tiles: block += x Wᵀ as product_rows adds it, by TILE_LANES × TILE_LANES lanes that share what they load. Lane
-// (i, j) owns the rows of i and the columns of j. A slab of TILE_SLAB4 vec4 of k goes through workgroup memory: (i, j)
-// brings vec4 j of its rows and vec4 i of its columns, then adds the slab's terms to its block. Every result has one
-// accumulator and adds its terms in the order of product_rows, so the bits are the same.
+// product_tiles: block += x Wᵀ as product_rows adds it, by TILE_LANES × TILE_LANES lanes that share what they load.
+// Lane (i, j) owns the rows of i and the columns of j. A slab of TILE_SLAB4 vec4 of k goes through workgroup memory:
+// (i, j) brings vec4 j of its rows and vec4 i of its columns, then adds the slab's terms to its block. Every result has
+// one accumulator and adds its terms in the order of product_rows, so the bits are the same.
 // The kernel defines load_x(at: vec2u) and load_w(at: vec2u). No lane returns before the last barrier.
 const TILE_LANES = 8u;
 const TILE_SLAB4 = 4u;
