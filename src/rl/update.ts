@@ -1,6 +1,3 @@
-/** What stands where a step would be, when the loss alone is asked for. */
-const NO_STEP: KeptStep = { gradNorm: NaN, clipFactor: 0 };
-
 /** One update in the making: records minibatch after minibatch, collects when the queue is full, reports at the end. */
 import { at } from "../core/element.ts";
 import type { Plan } from "../gpu/commands.ts";
@@ -16,6 +13,9 @@ import type { TrainingSetup } from "./setup.ts";
 import type { Part } from "./stages.ts";
 import type { TrainBatch } from "./train_batch.ts";
 import { reportMinibatches, type UpdateReport } from "./update_report.ts";
+
+/** What stands where a step would be, when the loss alone is asked for. */
+const NO_STEP: KeptStep = { gradNorm: NaN, clipFactor: 0 };
 
 /** A batch as the loss sees it, once the stages before the minibatches have run. */
 export interface PreparedUpdate extends AdvantageOutput {
