@@ -302,10 +302,14 @@ export class Commands {
 
   /**
    * Submits what was recorded and reads ranges back, all through one staging buffer.
+   * @param whileRunning Work of the host, done between the submit and the wait for it; it must not submit or read.
    * @returns One ArrayBuffer per request, in their order.
    * @throws {DeviceLostError} When the device is gone; {Error} with the kernel's label when a command failed.
    */
-  async read(requests: readonly ReadRequest[]): Promise<ArrayBuffer[]> {
+  async read(
+    requests: readonly ReadRequest[],
+    whileRunning?: () => void,
+  ): Promise<ArrayBuffer[]> {
     const total = requests.reduce((sum, request) => sum + request.sizeBytes, 0);
     if (total === 0) return requests.map(() => new ArrayBuffer(0));
     const staging = stagingFor(this.gpu, total);
@@ -325,6 +329,8 @@ export class Commands {
       offset += request.sizeBytes;
     }
     this.submit();
+    // Before the map: waiting for a primed buffer blocks the host.
+    whileRunning?.();
     const bytes = await readStaging(this.gpu, staging, total);
     checkDevice(this.gpu);
     let from = 0;

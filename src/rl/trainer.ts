@@ -58,6 +58,9 @@ export interface TrainerStart {
   readonly isLearnerLate?: boolean;
 }
 
+/** How the host spends the time of a step's rollout: see {@linkcode RolloutRequest}. */
+export type SamplingOptions = Pick<RolloutRequest, "whileRunning">;
+
 /** One step: what was sampled and what the update did with it. */
 export interface StepReport {
   /** Its number, from 0. */
@@ -177,7 +180,7 @@ export class Trainer<Info extends EpisodeInfo = EpisodeInfo> {
   }
 
   /** Samples this step's episodes, flat groups again where the config says so, and collates them. */
-  async sampleBatch(options: { readonly padColumns?: number } = {}): Promise<TrainBatch> {
+  async sampleBatch({ whileRunning }: SamplingOptions = {}): Promise<TrainBatch> {
     const { config, state: { step }, stages, setup: { source } } = this;
     const { tasks_B, groupId_B } = drawTasks(config, { step, taskCount: source.tasks.train });
     const { temperature, seed } = config;
@@ -187,6 +190,7 @@ export class Trainer<Info extends EpisodeInfo = EpisodeInfo> {
         randomIds_B: places.map((b) => round * tasks_B.length + b),
         temperature,
         random: { seed, stream: STREAM.sample, step },
+        ...(round === 0 && { whileRunning }),
       }, this.context);
     const trajectories = await resampleFlatGroups(await sample([...tasks_B.keys()], 0), {
       groupId_B,
@@ -194,7 +198,7 @@ export class Trainer<Info extends EpisodeInfo = EpisodeInfo> {
       resample: sample,
     });
     const { vocabSize } = this.learner.parameters.config;
-    return collateEnded(trajectories, { groupId_B, vocabSize, ...options });
+    return collateEnded(trajectories, { groupId_B, vocabSize });
   }
 
   /** Log-probs [B, C] of a batch under the current weights, at the configured or the given temperature. */
@@ -330,10 +334,10 @@ export class Trainer<Info extends EpisodeInfo = EpisodeInfo> {
   }
 
   /** One step: sample, judge, prepare, update, record. @throws {DeviceLostError} When the device is gone. */
-  async step(): Promise<StepReport> {
+  async step(options: SamplingOptions = {}): Promise<StepReport> {
     const isKept = (this.stages.weightsKept ?? 0) > 0;
     const before_W = isKept ? await this.#weightsBefore(0) : undefined;
-    const batch = await this.sampleBatch();
+    const batch = await this.sampleBatch(options);
     const judged = this.judge(batch);
     const prepared = await this.prepare(batch, judged);
     const update = await this.update(batch, prepared);
@@ -358,15 +362,13 @@ export class Trainer<Info extends EpisodeInfo = EpisodeInfo> {
    * @throws {UserError} When an environment fails, or every episode was lost.
    */
   async evaluate(
-    options: {
+    options: SamplingOptions & {
       readonly split: "train" | "heldout";
       readonly episodesPerTask: number;
       /** Tasks that are played at most, evenly spread over the split (default all). */
       readonly mostTasks?: number;
       /** Tells evaluations apart (default the trainer's step). */
       readonly step?: number;
-      /** Work of the host while the device plays. */
-      readonly whileRunning?: () => void;
     },
   ): Promise<Trajectory<Info>[]> {
     const { split, episodesPerTask, mostTasks = Infinity, step = this.#state.step } = options;

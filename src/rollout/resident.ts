@@ -121,20 +121,14 @@ async function playToEnd(
   const records = { tensor: decoder.records, sizeBytes: episodeCount * (maxPositions + 1) * 8 };
   if (decoder.kind === "fused") {
     decoder.play(request, stepBound(decoder, episodeCount));
-    if (whileRunning) {
-      commands.submit();
-      whileRunning();
-    }
-    const [bytes] = await commands.read([records]);
+    const [bytes] = await commands.read([records], whileRunning);
     return bytes ?? new ArrayBuffer(0);
   }
   // A layer-by-layer token costs some twenty dispatches, so idle ones are worth a readback every longest episode.
-  while (true) {
+  const slots = { tensor: decoder.slots, sizeBytes: slotCount * SLOT_WORDS * 4 };
+  for (let hostWork = whileRunning;; hostWork = undefined) {
     decoder.play(request, maxPositions);
-    const [bytes] = await commands.read([{
-      tensor: decoder.slots,
-      sizeBytes: slotCount * SLOT_WORDS * 4,
-    }]);
+    const [bytes] = await commands.read([slots], hostWork);
     const words = new Uint32Array(bytes ?? new ArrayBuffer(0));
     let running = 0;
     for (let slot = 0; slot < slotCount; slot++) {

@@ -36,8 +36,8 @@ export class TimingLog implements Disposable {
   }
 
   /**
-   * Writes a row: `step`, `time` (UTC, when it ended), `seconds` (sampling and update, without evaluations and files), `tokens` (of all
-   * its episodes, whoever wrote them), `tokens_per_second` and `lr`.
+   * Writes a row: `step`, `time` (UTC, when it ended), `seconds` (sampling and update, without evaluations and files but those of the
+   * step before that are written while it samples), `tokens` (of all its episodes, whoever wrote them), `tokens_per_second` and `lr`.
    *
    * @param report The step.
    * @param times.startMs When it began, and `endMs` when it ended, in milliseconds since 1970.

@@ -4,7 +4,7 @@ import { mean } from "../core/statistics.ts";
 import { sentence, setting } from "../core/mention.ts";
 import type { CheckResult } from "../diagnose/invariant.ts";
 import { violated } from "../diagnose/invariants.ts";
-import { type MetricsRow, metricsRow } from "../rl/metrics.ts";
+import type { MetricsRow } from "../rl/metrics.ts";
 import { runChecks } from "../faults/trainer_checks.ts";
 import { evaluateStep, isEvaluated } from "../rl/train_logged.ts";
 import type { Commands } from "../gpu/commands.ts";
@@ -26,22 +26,22 @@ import {
 } from "../rl/environment_agent.ts";
 import type { TrainingSetup } from "../rl/setup.ts";
 import { type StepReport, Trainer } from "../rl/trainer.ts";
+import { nonFiniteMinibatch } from "../rl/update_report.ts";
 import { snapshotTrainer } from "../rl/snapshot.ts";
 import { readAgent } from "./agent_file.ts";
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import { writeChecks } from "./checks_file.ts";
-import { episodeRows } from "./episode_rows.ts";
 import { requireSameEnvironment } from "./environment_record.ts";
 import { asMetricsRow } from "./metrics_rows.ts";
-import { cutJournal, Journal, lastRow } from "../files/journal.ts";
+import { cutJournal, lastRow } from "../files/journal.ts";
 import { cutLaterChecks, LaterChecks } from "./later_checks.ts";
 import { requireFiniteStep } from "./non_finite.ts";
 import { findResumePoint, type ResumePoint } from "./resume_point.ts";
 import { checkpointPath, type RunDirectory } from "./run_directory.ts";
 import { baseName, type RunSettings, setupOf, writeSettings } from "./run_settings.ts";
-import { StepRecorder } from "./step_record.ts";
+import { isDue, StepLogs } from "./step_logs.ts";
 import type { RowLog } from "./tensorboard_log.ts";
-import { TimingLog } from "./timing_log.ts";
+import { Waiting } from "./waiting.ts";
 import {
   checkpointState,
   readBaseAgent,
@@ -68,7 +68,7 @@ export interface TrainingOptions {
   readonly onCloned?: (stepsDone: number) => void;
   /** Called before the first step of this start. */
   readonly onStart?: (stepsDone: number) => void;
-  /** Called after every step, when its row is on disk. */
+  /** Called after every step, when its row is on disk; the device may be playing the next step's episodes. */
   readonly onStep?: (row: MetricsRow, report: StepReport) => void;
   /** Milliseconds since 1970, for timing.jsonl (default: the system's clock). */
   readonly nowMs?: () => number;
@@ -216,11 +216,6 @@ async function resumeTrainer(
   return { trainer, reference_W: base.weights_W, resumedFrom: path };
 }
 
-/** True at every `every`-th count; `every` 0: never. */
-function isDue(count: number, every: number): boolean {
-  return every > 0 && count % every === 0;
-}
-
 /** The system's clock, in parts of a millisecond. */
 const systemMs = () => performance.timeOrigin + performance.now();
 
@@ -230,9 +225,11 @@ const systemMs = () => performance.timeOrigin + performance.now();
  */
 async function stepOrSave(
   trainer: Trainer,
-  { environment, directory, nowMs = systemMs, sync }: TrainingOptions & {
+  { environment, directory, nowMs = systemMs, sync, whileRunning }: TrainingOptions & {
     /** Brings the journals to the disk. */
     readonly sync: () => void;
+    /** Work of the host that may be done while the device plays. */
+    readonly whileRunning: () => void;
   },
 ): Promise<{
   readonly report: StepReport;
@@ -243,7 +240,7 @@ async function stepOrSave(
   const mayFailLater = environment !== undefined && isEvaluated(step, config);
   const before = mayFailLater ? await snapshotTrainer(trainer) : undefined;
   try {
-    const report = await trainer.step();
+    const report = await trainer.step({ whileRunning });
     const endMs = nowMs();
     return { report, endMs, evaluation: await evaluateStep(trainer, step) };
   } catch (error) {
@@ -256,18 +253,18 @@ async function stepOrSave(
   }
 }
 
-/** Steps until the end, or until a stop is asked for. */
+/**
+ * Steps until the end, or until a stop is asked for. The row of a step is made and written while the device plays the episodes
+ * of the next one, and on disk before anything of that step is. Where something must follow it at once (an evaluation, a
+ * checkpoint, a record, a check, the end) it is written before the next step begins, and in an environment of a user's as well.
+ */
 async function trainSteps(start: Start, options: TrainingOptions): Promise<void> {
   const { trainer, reference_W, resumedFrom } = start;
-  const { ignoreChecks: isIgnored = false } = options;
+  const { ignoreChecks: isIgnored = false, environment } = options;
   const { directory, rowLogs = [], onStep, isStopRequested, nowMs = systemMs } = options;
-  const { steps, episodesEvery, checkpointEvery, lr } = trainer.config;
-  using metrics = new Journal(directory.metrics);
-  using episodes = new Journal(directory.episodes);
-  using timing = new TimingLog(directory.timing, { step: trainer.state.step, lr });
-  const sync = () => [metrics, episodes, timing, ...rowLogs].forEach((log) => log.sync());
-  const recorder = new StepRecorder(directory, trainer.config);
-  const { checkEvery: every } = trainer.config;
+  const { steps, checkpointEvery, checkEvery: every } = trainer.config;
+  using logs = new StepLogs(trainer, { directory, rowLogs });
+  const sync = () => logs.sync();
   const later = new LaterChecks(directory.laterChecks, {
     every,
     reference_W,
@@ -275,31 +272,39 @@ async function trainSteps(start: Start, options: TrainingOptions): Promise<void>
     // Read again: what a run made of it must not decide what is expected of it.
     resumed: resumedFrom === undefined ? undefined : checkpointState(readCheckpoint(resumedFrom)),
   });
-  for (let isOver = trainer.state.step >= steps; !isOver;) {
-    const before = await recorder.before(trainer);
-    const checked = await later.before(trainer);
-    const startMs = nowMs();
-    const { report, endMs, evaluation } = await stepOrSave(trainer, { ...options, nowMs, sync });
-    const row = metricsRow(report, { evaluation, rules: trainer.setup.source });
-    metrics.append({ ...row });
-    timing.append(report, { startMs, endMs });
-    rowLogs.forEach((log) => log.append(row));
-    if (isDue(report.step, episodesEvery)) {
-      episodeRows(report.step, report.batch).forEach((episode) => episodes.append(episode));
+  const waiting = new Waiting();
+  const whileRunning = () => waiting.finish();
+  try {
+    for (let isOver = trainer.state.step >= steps; !isOver;) {
+      const before = await logs.before();
+      const checked = await later.before(trainer);
+      const startMs = nowMs();
+      const stepped = await stepOrSave(trainer, { ...options, nowMs, sync, whileRunning });
+      waiting.finish(); // Where the rollout did not ask for it.
+      const { report, evaluation } = stepped;
+      const write = () => logs.write({ ...stepped, startMs, before });
+      const isFollowed = (before ?? checked ?? evaluation ?? environment) !== undefined ||
+        nonFiniteMinibatch(report.update) !== undefined;
+      let row = isFollowed ? write() : undefined;
+      await requireFiniteStep(trainer, report, directory);
+      const refusal = await later.after(trainer, checked, report);
+      // A signal is heard only between two turns of the event loop, and a step may end within one.
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      const { step: done } = trainer.state;
+      isOver = done >= steps || isStopRequested?.() === true || refusal !== undefined;
+      if (isOver || isDue(done, checkpointEvery)) {
+        row ??= write();
+        sync();
+        await saveTrainer(trainer, checkpointPath(directory.path, trainer.state.step));
+      }
+      // The row is written also where nobody wants to be told.
+      const tell = (written: MetricsRow) => onStep?.(written, report);
+      if (row === undefined) waiting.put(() => tell(write()));
+      else tell(row);
+      if (refusal) throw refusal;
     }
-    recorder.after(before, report, row);
-    await requireFiniteStep(trainer, report, directory);
-    const refusal = await later.after(trainer, checked, report);
-    // A signal is heard only between two turns of the event loop, and a step may end within one.
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    const { step: done } = trainer.state;
-    isOver = done >= steps || isStopRequested?.() === true || refusal !== undefined;
-    if (isOver || isDue(done, checkpointEvery)) {
-      sync();
-      await saveTrainer(trainer, checkpointPath(directory.path, trainer.state.step));
-    }
-    onStep?.(row, report);
-    if (refusal) throw refusal;
+  } finally {
+    waiting.finish();
   }
 }
 
