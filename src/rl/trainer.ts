@@ -58,9 +58,6 @@ export interface TrainerStart {
   readonly isLearnerLate?: boolean;
 }
 
-/** How the host spends the time of a step's rollout: see {@linkcode RolloutRequest}. */
-export type SamplingOptions = Pick<RolloutRequest, "whileRunning">;
-
 /** One step: what was sampled and what the update did with it. */
 export interface StepReport {
   /** Its number, from 0. */
@@ -180,7 +177,9 @@ export class Trainer<Info extends EpisodeInfo = EpisodeInfo> {
   }
 
   /** Samples this step's episodes, flat groups again where the config says so, and collates them. */
-  async sampleBatch({ whileRunning }: SamplingOptions = {}): Promise<TrainBatch> {
+  async sampleBatch(
+    { whileRunning }: Pick<RolloutRequest, "whileRunning"> = {},
+  ): Promise<TrainBatch> {
     const { config, state: { step }, stages, setup: { source } } = this;
     const { tasks_B, groupId_B } = drawTasks(config, { step, taskCount: source.tasks.train });
     const { temperature, seed } = config;
@@ -334,7 +333,7 @@ export class Trainer<Info extends EpisodeInfo = EpisodeInfo> {
   }
 
   /** One step: sample, judge, prepare, update, record. @throws {DeviceLostError} When the device is gone. */
-  async step(options: SamplingOptions = {}): Promise<StepReport> {
+  async step(options: Pick<RolloutRequest, "whileRunning"> = {}): Promise<StepReport> {
     const isKept = (this.stages.weightsKept ?? 0) > 0;
     const before_W = isKept ? await this.#weightsBefore(0) : undefined;
     const batch = await this.sampleBatch(options);
@@ -362,7 +361,7 @@ export class Trainer<Info extends EpisodeInfo = EpisodeInfo> {
    * @throws {UserError} When an environment fails, or every episode was lost.
    */
   async evaluate(
-    options: SamplingOptions & {
+    options: Pick<RolloutRequest, "whileRunning"> & {
       readonly split: "train" | "heldout";
       readonly episodesPerTask: number;
       /** Tasks that are played at most, evenly spread over the split (default all). */
