@@ -178,7 +178,9 @@ export class Trainer<Info extends EpisodeInfo = EpisodeInfo> {
 
   /** Samples this step's episodes, flat groups again where the config says so, and collates them. */
   async sampleBatch(
-    { whileRunning }: Pick<RolloutRequest, "whileRunning"> = {},
+    { whileRunning, ...options }: Pick<RolloutRequest, "whileRunning"> & {
+      readonly padColumns?: number;
+    } = {},
   ): Promise<TrainBatch> {
     const { config, state: { step }, stages, setup: { source } } = this;
     const { tasks_B, groupId_B } = drawTasks(config, { step, taskCount: source.tasks.train });
@@ -197,7 +199,7 @@ export class Trainer<Info extends EpisodeInfo = EpisodeInfo> {
       resample: sample,
     });
     const { vocabSize } = this.learner.parameters.config;
-    return collateEnded(trajectories, { groupId_B, vocabSize });
+    return collateEnded(trajectories, { groupId_B, vocabSize, ...options });
   }
 
   /** Log-probs [B, C] of a batch under the current weights, at the configured or the given temperature. */

@@ -9,7 +9,7 @@ export class Waiting {
     this.#work = work;
   }
 
-  /** Does what waits, if anything does. Work that throws is not done again. */
+  /** Does what waits, if anything does. Work that throws is not kept for a second try. */
   finish(): void {
     const work = this.#work;
     this.#work = undefined;
