@@ -140,7 +140,7 @@ function checksLine(results: readonly CheckResult[] | undefined): Html {
   const violated = results.filter(({ verdict }) => verdict === "violated");
   const holding = results.filter(({ verdict }) => verdict === "holds").length;
   return violated.length === 0
-    ? html`<p>${verdictMark("holds")} Before step 1: ${holding} invariants, none violated</p>`
+    ? html`<p>${verdictMark("holds")} Before step 1: none violated, ${holding} hold</p>`
     : html`
       <p>${verdictMark("violated")} Before step 1: ${violated.map(({ name }) => name).join(
         "; ",

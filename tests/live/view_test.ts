@@ -26,7 +26,7 @@ Deno.test("before the start every place says what will stand there", () => {
 Deno.test("at the end the page names what was violated, and the fault", () => {
   const markup = shown(CONVERSATION);
   const [healthy, broken] = markup("runs").split("run broken");
-  assert(healthy!.includes("1 invariants, none violated") && !healthy!.includes('violated">'));
+  assert(healthy!.includes("none violated, 1 hold") && !healthy!.includes('violated">'));
   assert(
     broken!.includes("mask = policy tokens") && broken!.includes("<b>mask_shift</b>, belief 0.82"),
   );
